@@ -104,7 +104,7 @@ class Fresh:
         self.app_dsn = urlunsplit(parts._replace(netloc=f"bench_app:bench@{parts.netloc.rpartition('@')[2]}"))
 
     async def __aenter__(self) -> "Fresh":
-        await self._admin(f"create database {self.name} template {self._template}")
+        await run_on_server(self._server, f"create database {self.name} template {self._template}")
         config = Config(
             database_url=self.dsn, shards=SHARDS, allow_unsafe_storage=self._allow_unsafe, smtp_url=self.smtp_url
         )
@@ -118,14 +118,7 @@ class Fresh:
     async def __aexit__(self, *_: object) -> None:
         await self.sql.close()
         await self.engine.close()
-        await self._admin(f"drop database {self.name} with (force)")
-
-    async def _admin(self, statement: str) -> None:
-        connection = await asyncpg.connect(self._server)
-        try:
-            await connection.execute(statement)
-        finally:
-            await connection.close()
+        await run_on_server(self._server, f"drop database {self.name} with (force)")
 
     async def trigger(self, workflow: str, prefix: str, numbers: Sequence[int], tell: Tell = lambda _: None) -> None:
         """Start an execution for each number."""
@@ -174,3 +167,12 @@ class Fresh:
 async def connect(dsn: str) -> Sql:
     """A connection that finds our tables."""
     return await asyncpg.connect(dsn, server_settings={"search_path": "tidings, public"}, command_timeout=1800)
+
+
+async def run_on_server(server: str, statement: str) -> None:
+    """Run what no database of its own can: creating and dropping one."""
+    connection = await asyncpg.connect(server)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()

@@ -20,11 +20,9 @@ from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
-import asyncpg
-
 from bench.api import KEY, Api
 from bench.bench import Bench
-from bench.database import WORKFLOWS, Sql, connect, person
+from bench.database import WORKFLOWS, Sql, connect, person, run_on_server
 from bench.http_load import Asked, HttpLoad, ids_of
 from bench.meter import Cost, Meter
 from bench.peers.http_peer import HttpPeer, http_peer
@@ -61,7 +59,7 @@ class Served:
         self.ended: list[str] = []
 
     async def __aenter__(self) -> Self:
-        await self._admin(f"create database {self._database}")
+        await run_on_server(self._server, f"create database {self._database}")
         await self._api.__aenter__()
         self.load = HttpLoad(self._api.url, KEY)
         self.sql = await connect(self._dsn)
@@ -77,7 +75,7 @@ class Served:
     ) -> None:
         await self._api.__aexit__(kind, error, trace)
         await self.sql.close()
-        await self._admin(f"drop database {self._database} with (force)")
+        await run_on_server(self._server, f"drop database {self._database} with (force)")
 
     @property
     def pid(self) -> int:
@@ -99,13 +97,6 @@ class Served:
         finally:
             worker.send_signal(signal.SIGTERM)
             await worker.wait()
-
-    async def _admin(self, statement: str) -> None:
-        connection = await asyncpg.connect(self._server)
-        try:
-            await connection.execute(statement)
-        finally:
-            await connection.close()
 
 
 def trigger(prefix: str, number: int) -> Asked:

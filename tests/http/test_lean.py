@@ -318,3 +318,34 @@ async def test_the_hot_operations_do_without_the_router(scene: LeanScene) -> Non
 
     assert [one.status for one in seen] == [201, 200, 201, 201, 404]
     assert len(LEAN_ROUTES) == 4
+
+
+async def test_what_is_answered_is_what_was_stored(scene: LeanScene) -> None:
+    headers = {"Authorization": f"Bearer {scene.keys['operator']}"}
+    contact = {
+        "externalId": "c-1",
+        "email": " Ada@Example.com",
+        "name": "",
+        "tags": ["VIP", "vip"],
+        "pushTokens": ["t"],
+    }
+    merged = {"attributes": {"plan": "pro", "no": None}, "suppressions": {"sms": {"reason": "unsubscribed"}}}
+    data = {"email": "a@example.com", "name": "Ä", "nested": {"list": [1, 2.5, None, True], "empty": {}}}
+
+    async with _asking(scene.engine, LEAN_ROUTES) as http:
+
+        async def post(path: str, body: Mapping[str, Any]) -> Any:
+            return (await http.post(path, json=body, headers=headers)).json()
+
+        async def get(path: str) -> Any:
+            return (await http.get(path, headers=headers)).json()
+
+        made = await post("/v1/contacts", {**contact, **merged})
+        started = await post("/v1/triggers", {"workflow": "welcome", "data": data, "contactId": "c-1"})
+        sent = await post("/v1/events", {"trigger": "quote_sent", "idempotencyKey": "e-1", **EVENT})
+        stored = [await get(f"/v1/contacts/{made['id']}"), await get(f"/v1/executions/{started['id']}")]
+        listed = await get("/v1/events")
+
+    assert [made, started] == [stored[0], {**stored[1], "duplicate": False}]
+    assert [sent] == listed["data"]
+    assert (made["attributes"], made["name"], started["contact"]["name"]) == ({"plan": "pro"}, None, None)

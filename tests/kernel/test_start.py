@@ -10,6 +10,7 @@ from tidings.domain.errors import Conflict, DataMissing, InputInvalid, NotFound,
 from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
 from tidings.kernel.campaigns.start_run import Recipient
+from tidings.kernel.kernel import Kernel
 from tidings.kernel.start.check import Trigger
 from tidings.kernel.start.trigger import Started
 from tidings.providers.fake import FakeProvider
@@ -72,6 +73,21 @@ async def test_a_trigger_whose_answer_is_lost_says_what_it_started_itself(engine
     assert not started.duplicate
     assert await sql.fetchval("select id from executions") == started.id
     assert await sql.fetchval("select count(*) from queue") == 1
+
+
+async def test_a_trigger_whose_answer_is_lost_makes_nothing_due_that_has_ended_since(
+    engine: Engine, sql: Sql, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await engine.define("flow", graph(email()))
+    started = await engine.trigger("flow", {}, "k1")
+    await work(engine)
+
+    monkeypatch.setattr(Kernel, "new_id", lambda *_: started.id)  # the very call again, as after a lost answer
+    again = await engine.trigger("flow", {}, "k1")
+
+    assert (again.id, again.duplicate) == (started.id, False)
+    assert await sql.fetchval("select count(*) from queue") == 0
+    assert len(provider.calls) == 1
 
 
 async def test_a_trigger_that_was_rolled_back_is_made_again(engine: Engine, sql: Sql) -> None:

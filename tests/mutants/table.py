@@ -401,6 +401,9 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("publishable keys", "http/access.py", security("publishable")): [
         ("any-page-uses-a-key", "if origin not in identity.origins:", "if False:"),
     ],
+    ("hot operations", "http/lean.py", ("tests/http/test_lean.py",)): [
+        ("lean-lets-errors-out", "except TidingsError as error:", "except ZeroDivisionError as error:"),
+    ],
     ("rule 18: nothing pretends", "kernel/start/check.py", kernel("readiness")): [
         ("trigger-without-a-route", "return ChannelNotReady(missing) if missing else None", "return None"),
     ],

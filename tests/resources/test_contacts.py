@@ -167,8 +167,9 @@ async def test_whoever_comes_at_once_there_is_one_contact_and_no_change_is_lost(
     assert all(one["tags"] == [one["tag"]] for one in indexed)
 
 
-async def test_an_unknown_commit_is_told_as_what_it_did(engine: Engine, caller: Caller, sql: Sql) -> None:
-    lossy = with_lossy_database(engine, lose=lambda count: count == 1)
+@pytest.mark.parametrize("lost", range(1, 4))
+async def test_an_unknown_commit_is_told_as_what_it_did(engine: Engine, caller: Caller, sql: Sql, lost: int) -> None:
+    lossy = with_lossy_database(engine, lose=lambda count: count == lost)
 
     _, change = await lossy.contacts.create(caller, ADA)
 

@@ -62,8 +62,7 @@ EXCEPTIONS: Mapping[str, set[str]] = {
         *("outbox.settle_unmarked_items", "enroll.choose_enrollments"),
     },
     "follows the insert of the row in the same transaction": {
-        *("events.insert_event_contacts", "events.insert_event_job", "events.insert_event_items"),
-        *("events.plan_event_job", "start.enqueue_executions", "start.enqueue_run", "deploy.enqueue_jobs"),
+        *("events.plan_event_job", "start.enqueue_run"),
         "enroll.enqueue_enrollments",
     },
     "reads of jobs only between which ids the items of a run lie, and says whose the items are": {

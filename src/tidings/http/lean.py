@@ -28,6 +28,7 @@ from tidings.http.triggers import trigger_named
 Take = Callable[[Request], Awaitable[Any]]
 _WITH_ID = re.compile(r"(/v1/.*/)([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 ID = "{id}"
+_NOTHING: Mapping[str, UUID] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,15 @@ class LeanRoutes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a hot operation, or leave the request to the router."""
-        found = None
+        found, path_params = None, _NOTHING
         if scope["type"] == "http" and not (scope["query_string"] or scope.get("root_path")):
-            path, scope["path_params"] = _split(scope["path"])
+            path, path_params = _split(scope["path"])
             found = self._routes.get((scope["method"], path))
         if found is None:
             await self._app(scope, receive, send)
             return
         scope["endpoint"], takers = found
+        scope["path_params"] = path_params
         response = await _response(scope["endpoint"], takers, Request(scope, receive))
         await response(scope, receive, send)
 
@@ -73,7 +75,7 @@ def _split(path: str) -> tuple[str, Mapping[str, UUID]]:
     """Return the path as routes have it, and what varies in it."""
     if found := _WITH_ID.fullmatch(path):
         return found[1] + ID, {"id": UUID(found[2])}
-    return path, {}
+    return path, _NOTHING
 
 
 async def _response(endpoint: Callable[..., Awaitable[Any]], takers: Mapping[str, Take], request: Request) -> Response:

@@ -9,17 +9,21 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
-from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace
+from msgspec import structs
+
+from tidings.domain.caller import Caller
+from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace, bucket_of_id
 from tidings.domain.people.contact import contact_bucket
-from tidings.domain.people.contact_fields import ContactChange, Entries
+from tidings.domain.people.contact_fields import LIST_FIELDS, MERGED_FIELDS, PLAIN_FIELDS, ContactChange, Entries
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.process.breaks import Breaks
 from tidings.resources import suppressions
 from tidings.storage import contacts
 from tidings.storage.database import Tx
-from tidings.views.contacts import ContactOutcome, UpsertedContact
+from tidings.views.contacts import Contact, ContactOutcome, UpsertedContact
 
 MOST_TRIES = 5
 
@@ -38,6 +42,52 @@ class StoredShare:
     ids: Mapping[str, UUID]
     now: datetime
     born: Mapping[str, Entries] = field(default_factory=dict)  # suppressions for those among them that are new
+
+
+@dataclass(frozen=True, slots=True)
+class NewContact:
+    """A contact as it will be if its external id is free, and the id of its entry in the audit log."""
+
+    change: ContactChange
+    contact: Contact
+    audit_id: UUID
+
+
+async def name_new(kernel: Kernel, workspace: Workspace, change: ContactChange) -> NewContact:
+    """Return the contact that a change makes where there is none, with an external id in any case."""
+    now = await kernel.clock.now()
+    if change.external_id is None:
+        id = kernel.new_id(Bucket(int(kernel.spread() * BUCKETS)), now)
+        change = structs.replace(change, external_id=str(id))
+    else:
+        id = kernel.new_id(contact_bucket(workspace, change.external_id), now)
+    external_id = change.external_id or ""
+    if change.no_suppressions:
+        await suppressions.lift(kernel, workspace, change, change.no_suppressions)
+    born = await suppressions.born_with(kernel, workspace, {external_id: change})
+    contact = _as_new(suppressions.born(change, born.get(external_id)), id, external_id, now)
+    return NewContact(change, contact, kernel.new_id(bucket_of_id(id), now))
+
+
+def _as_new(change: ContactChange, id: UUID, external_id: str, now: datetime) -> Contact:
+    """Return a contact of which nothing is known but a change; what is left out, or empty, is as views have it."""
+    given = {name: value for name in (*PLAIN_FIELDS, *MERGED_FIELDS) if (value := getattr(change, name))}
+    given |= {name: [*given[name]] for name in LIST_FIELDS if name in given}
+    return Contact(**given, id=id, external_id=external_id, created_at=now, updated_at=now)
+
+
+async def add(kernel: Kernel, caller: Caller, new: NewContact) -> bool:
+    """Store a new contact, its tags and its entry in the audit log at once; False when its external id is taken."""
+    add_contact = partial(
+        contacts.add_contact,
+        shard=kernel.shard_of(new.contact.id),
+        workspace=caller.workspace,
+        contact=new.contact,
+        audit_id=new.audit_id,
+        actor=caller.actor,
+        detail={"fields": new.change.given()},
+    )
+    return await kernel.db.persist(add_contact, alone=True)
 
 
 async def upsert(

@@ -31,7 +31,7 @@ from tidings.resources.address_erasure import erase_address
 from tidings.resources.contact_erasure import delete_contact
 from tidings.resources.contact_export import ContactExporter
 from tidings.resources.contact_import import Import, ImportReport
-from tidings.resources.contact_store import StoredShare, change_share
+from tidings.resources.contact_store import NewContact, StoredShare, change_share
 from tidings.resources.pages import newest_in_all_shards
 from tidings.storage import contacts
 from tidings.storage.acting import for_caller
@@ -75,8 +75,10 @@ class Contacts:
     async def create(self, caller: Caller, given: object) -> tuple[Contact, ContactOutcome]:
         """Create a contact, or change the one with this external id; safe to repeat with an external id."""
         change = await self._dated(_read(given))
-        now = await self._kernel.clock.now()
-        made = await self._audited(caller, change, now)
+        new = await contact_store.name_new(self._kernel, caller.workspace, change)
+        if await contact_store.add(self._kernel, caller, new):
+            return new.contact, ContactOutcome.CREATED
+        made = await self._audited(caller, new)
         return await self.get(caller.workspace, made.id), made.change
 
     async def update(self, caller: Caller, contact: ContactReference, given: object) -> Contact:
@@ -223,15 +225,17 @@ class Contacts:
         kept = await suppressions.born_with(self._kernel, workspace, {before.external_id: fresh})
         return suppressions.born(change, kept.get(before.external_id))
 
-    async def _audited(self, caller: Caller, change: ContactChange, now: datetime) -> UpsertedContact:
-        entries: dict[UUID, UUID] = {}  # made once for each contact, so that a repeat after an unknown commit adds none
+    async def _audited(self, caller: Caller, new: NewContact) -> UpsertedContact:
+        # Made once for each contact, so that a repeat after an unknown commit adds none.
+        entries, change, now = {new.contact.id: new.audit_id}, new.change, new.contact.created_at
 
         async def audit(tx: Tx, one: UpsertedContact) -> None:
             if one.change is not ContactOutcome.UNCHANGED:
                 entry = entries.setdefault(one.id, self._kernel.new_id(bucket_of_id(one.id), now))
                 await self._audit(tx, caller, one.id, one.change, {"fields": change.given()}, now, entry)
 
-        [made] = await contact_store.upsert(self._kernel, caller.workspace, [change], audit)
+        ids = {new.contact.external_id: new.contact.id}
+        [made] = await contact_store.upsert(self._kernel, caller.workspace, [change], audit, ids=ids)
         return made
 
     async def _audit(

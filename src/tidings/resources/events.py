@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
-from tidings.domain.errors import Conflict, EventInvalid, NotFound, Problem, TriggerUnknown
+from tidings.domain.errors import Conflict, EventInvalid, NotFound, Problem, TidingsError, TriggerUnknown
 from tidings.domain.flow.ids import Shard, Workspace, bucket_of_id
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.queue import Lane, Stop
@@ -65,14 +65,24 @@ class Events:
         An event that no rule and no fallback knows does nothing; with `must_be_known` it is refused instead.
         """
         event = _read(given)
-        known = await find_taken(self._kernel, caller.workspace, event)
-        if known:
+        try:
+            return await self._send(caller.workspace, event, source, must_be_known=must_be_known)
+        except TidingsError:
+            # Whatever is wrong with it now: under its key it may have been taken before.
+            known = await find_taken(self._kernel, caller.workspace, event)
+            if known is None:
+                raise
             return await self._repeated(known, event)
-        event, ruling = await self._prepare(caller.workspace, event)
+
+    async def _send(self, workspace: Workspace, event: IncomingEvent, source: str, *, must_be_known: bool) -> Event:
+        event, ruling = await self._prepare(workspace, event)
         if must_be_known and not (ruling.rules or ruling.fallbacks):
-            raise TriggerUnknown([Problem("trigger", await self.unknown(caller.workspace, event.trigger))])
-        taken = await take_event(self._kernel, caller.workspace, event, ruling, source=source)
-        return await (self._repeated(taken.event, event) if taken.duplicate else self._shown(taken.event))
+            raise TriggerUnknown([Problem("trigger", await self.unknown(workspace, event.trigger))])
+        taken = await take_event(self._kernel, workspace, event, ruling, source=source)
+        if taken.duplicate:
+            return await self._repeated(taken.event, event)
+        [shown] = await self._all_shown([taken.event], written=taken.items)
+        return shown
 
     async def explain(self, workspace: Workspace, given: Json) -> Decisions:
         """Explain what an event would do, decision by decision; nothing is stored, and nothing is sent."""
@@ -183,11 +193,17 @@ class Events:
         [shown] = await self._all_shown([stored], with_payload=with_payload)
         return replace(shown, duplicate=duplicate)
 
-    async def _all_shown(self, stored: Sequence[StoredEvent], *, with_payload: bool = False) -> Shown:
-        """Return a page of events with their items and the names of the contacts these are for."""
+    async def _all_shown(
+        self,
+        stored: Sequence[StoredEvent],
+        *,
+        with_payload: bool = False,
+        written: Sequence[FoundEventItem] | None = None,
+    ) -> Shown:
+        """Return a page of events with their items, unless these are known, and the names of their contacts."""
         if not stored:
             return []
-        items = await self._items(stored)
+        items = await self._items(stored) if written is None else written
         contacts = await name_contacts(self._kernel, stored[0].workspace, [item.contact_id for item in items])
         waiting = await self._why_they_wait(items) if with_payload else {}
         shown = {
@@ -201,7 +217,7 @@ class Events:
         }
         return [_shown_event(one, shown) for one in stored]
 
-    async def _why_they_wait(self, items: Items) -> Mapping[UUID, str | None]:
+    async def _why_they_wait(self, items: Sequence[FoundEventItem]) -> Mapping[UUID, str | None]:
         """Return, for items that are due and that nobody calls for, why no live worker can."""
         now = await self._kernel.clock.now()
         due = [

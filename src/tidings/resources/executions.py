@@ -27,6 +27,7 @@ from tidings.kernel.manage import resolve
 from tidings.kernel.manage.replay import replay_executions
 from tidings.kernel.people.references import find_contact
 from tidings.kernel.start.check import Trigger, find_workflow
+from tidings.kernel.start.trigger import Started
 from tidings.kernel.start.trigger_batch import BatchKey, TriggerBatches
 from tidings.resources import bulk
 from tidings.resources.bulk import BulkTrigger
@@ -90,7 +91,7 @@ class Executions:
         trigger = Trigger(bulk.new_key() if idempotency_key is None else idempotency_key, data, contact_id)
         key = BatchKey(caller.workspace, workflow, Lane.TRANSACTIONAL, triggered_by, correlated)
         started = await self._trigger_batches.start(key, trigger)
-        found = await self._find(caller.workspace, started.id)
+        found = _just_started(started, trigger, triggered_by) or await self._find(caller.workspace, started.id)
         contacts = await name_contacts(self._kernel, caller.workspace, [found.contact_id])
         # Without looking for workers that could do it, for which a trigger has no time.
         shown = _shown(found, contacts.get(found.contact_id))
@@ -278,6 +279,37 @@ class Executions:
     async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> Execution:
         await resolve.stop_execution(self._kernel, caller, id, stop)
         return await self.get(caller.workspace, id)
+
+
+def _just_started(started: Started, trigger: Trigger, triggered_by: str) -> FoundExecution | None:
+    """Return an execution as this very call has written it; None if another has: then it is read."""
+    if started.duplicate or started.beginning is None:
+        return None
+    workflow = started.beginning.workflow
+    return FoundExecution(
+        id=started.id,
+        workflow_id=workflow.id,
+        workflow_name=workflow.name,
+        version_id=workflow.version.id,
+        version=workflow.version.number,
+        total_steps=workflow.total_steps,
+        status=ShownStatus.ENQUEUED,
+        cursor=started.beginning.cursor,
+        input=trigger.data,
+        vars={},
+        attempts=0,
+        error=None,
+        error_node=None,
+        triggered_by=triggered_by,
+        idempotency_key=trigger.idempotency_key,
+        contact_id=started.contact_id,
+        created_at=started.beginning.created_at,
+        started_at=None,
+        ended_at=None,
+        due_at=started.beginning.due_at,
+        leased=False,
+        stop=None,
+    )
 
 
 def _shown(found: FoundExecution, contact: ContactName | None, waiting: str | None = None) -> Execution:

@@ -6,6 +6,7 @@ from operator import attrgetter
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.paging import Span
@@ -64,6 +65,17 @@ async def insert_contacts(
         now=now,
     )
     return {row["external_id"]: row["id"] for row in rows}
+
+
+async def add_contact(
+    tx: Tx, *, shard: Shard, workspace: Workspace, contact: Contact, audit_id: UUID, actor: str, detail: Json
+) -> bool:
+    """Add a new contact and note that in the audit log; False when its external id is taken. Commits alone."""
+    given = asdict(contact) | {"shard": shard, "tenant_id": workspace.tenant, "workspace_id": workspace.name}
+    row = await tx.fetch_one(
+        _SQL["add_contact"], shard=shard, given=given, audit_id=audit_id, actor=actor, detail=detail
+    )
+    return row is not None and row["is_new"]
 
 
 async def change_contacts(

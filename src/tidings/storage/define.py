@@ -34,8 +34,10 @@ class FoundWorkflow(Struct, frozen=True):
     """A workflow with its newest version."""
 
     id: UUID
+    name: str
     active: bool
     version: Version
+    total_steps: int
 
 
 @_SQL.statement
@@ -105,4 +107,5 @@ async def find_workflow_by_id(tx: Tx, *, workspace: Workspace, id: UUID) -> Foun
 
 
 def _found(row: Row) -> FoundWorkflow:
-    return FoundWorkflow(row["id"], row["active"], Version(row["version_id"], row["number"], row["definition"]))
+    version = Version(row["version_id"], row["number"], row["definition"])
+    return FoundWorkflow(row["id"], row["name"], row["active"], version, row["total_steps"])

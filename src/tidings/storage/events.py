@@ -3,19 +3,22 @@
 Reached from kernel/start/event.py and resources/.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
 import msgspec
+from msgspec.structs import asdict
 
 from tidings.domain.campaigns.run import JobStatus
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel, Fence, ItemStatus, Payload
 from tidings.domain.flow.keys import key_hash, key_scope
+from tidings.domain.flow.queue import Lane
 from tidings.domain.paging import Span
 from tidings.storage.database import Tx
 from tidings.storage.load import LoadedItem, loaded_item
@@ -102,37 +105,48 @@ class FoundEventItem(msgspec.Struct, frozen=True, kw_only=True):
     finalized_at: datetime | None
 
 
-async def insert_event(
+@dataclass(frozen=True, slots=True)
+class NewEventJob:
+    """The job of an event that has something to send; `due_at` is None where all of it is settled already."""
+
+    status: JobStatus
+    failed: int
+    skipped: int
+    due_at: datetime | None
+    items: Sequence[NewEventItem]
+
+
+async def add_event(
     tx: Tx,
     *,
     shard: Shard,
-    id: UUID,
-    workspace: Workspace,
-    trigger: str,
-    key: str,
-    data: Json,
-    decisions: Sequence[Json],
-    job_id: UUID | None,
-    source: str,
-    now: datetime,
+    event: StoredEvent,
+    contacts: Sequence[tuple[RuleAudience, UUID]],
+    job: NewEventJob,
+    lane: Lane,
 ) -> bool:
-    """Store an event; False when its key is taken."""
-    row = await tx.fetch_one(
-        _SQL["insert_event"],
-        shard=shard,
-        id=id,
-        tenant=workspace.tenant,
-        workspace=workspace.name,
-        trigger=trigger,
-        key=key,
-        hash=_hash(workspace, trigger, key),
-        data=data,
-        decisions=decisions,
-        job_id=job_id,
-        source=source,
-        now=now,
-    )
-    return row is not None
+    """Store an event and its job; False when its key is taken. Commits alone.
+
+    Raise ItemsRefused when the database will never accept it.
+    """
+    given = {name: value for name, value in asdict(event).items() if name != "workspace"}
+    given |= {"tenant_id": event.workspace.tenant, "workspace_id": event.workspace.name}
+    with _refused():
+        row = await tx.fetch_one(
+            _SQL["add_event"],
+            shard=shard,
+            given=given,
+            hash=_hash(event.workspace, event.trigger, event.idempotency_key),
+            event_contact_ids=[id for _, id in contacts],
+            audiences=[audience for audience, _ in contacts],
+            status=job.status,
+            failed=job.failed,
+            skipped=job.skipped,
+            lane=lane,
+            due_at=job.due_at,
+            **_columns(job.items),
+        )
+    return row is not None and row["is_new"]
 
 
 async def find_event_by_key(
@@ -149,58 +163,33 @@ def _hash(workspace: Workspace, trigger: str, key: str) -> bytes:
     return key_hash(key_scope(workspace.tenant, workspace.name, trigger), key)
 
 
-async def insert_event_contacts(
-    tx: Tx, *, shard: Shard, event_id: UUID, contacts: Sequence[tuple[RuleAudience, UUID]]
-) -> None:
-    """Store which of an event's people are contacts."""
-    await tx.fetch(
-        _SQL["insert_event_contacts"],
-        shard=shard,
-        event_id=event_id,
-        audiences=[audience for audience, _ in contacts],
-        contact_ids=[id for _, id in contacts],
-    )
-
-
-@_SQL.statement
-async def insert_event_job(
-    tx: Tx,
-    *,
-    shard: Shard,
-    id: UUID,
-    event_id: UUID,
-    status: JobStatus,
-    planned: int,
-    failed: int,
-    skipped: int,
-    now: datetime,
-) -> None:
-    """Write the job of an event."""
-
-
-async def insert_event_items(
-    tx: Tx, *, shard: Shard, job_id: UUID, items: Sequence[NewEventItem], now: datetime
-) -> None:
+async def add_event_items(tx: Tx, *, shard: Shard, job_id: UUID, items: Sequence[NewEventItem], now: datetime) -> None:
     """Write an event's items; raise ItemsRefused when the database will never accept them."""
+    with _refused():
+        await tx.fetch(_SQL["add_event_items"], shard=shard, job_id=job_id, now=now, **_columns(items))
+
+
+def _columns(items: Sequence[NewEventItem]) -> Mapping[str, object]:
+    return {
+        "ids": [item.id for item in items],
+        "ordinals": [item.ordinal for item in items],
+        "channels": [item.channel for item in items],
+        "providers": [item.provider for item in items],
+        "recipients": [item.recipient for item in items],
+        "payloads": [item.payload for item in items],
+        "statuses": [item.status for item in items],
+        "keys": [item.key for item in items],
+        "planned_at": [item.planned_at for item in items],
+        "max_attempts": [item.max_attempts for item in items],
+        "errors": [item.error for item in items],
+        "contact_ids": [item.contact_id for item in items],
+    }
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
     try:
-        await tx.fetch(
-            _SQL["insert_event_items"],
-            shard=shard,
-            job_id=job_id,
-            ids=[item.id for item in items],
-            ordinals=[item.ordinal for item in items],
-            channels=[item.channel for item in items],
-            providers=[item.provider for item in items],
-            recipients=[item.recipient for item in items],
-            payloads=[item.payload for item in items],
-            statuses=[item.status for item in items],
-            keys=[item.key for item in items],
-            planned_at=[item.planned_at for item in items],
-            max_attempts=[item.max_attempts for item in items],
-            errors=[item.error for item in items],
-            contact_ids=[item.contact_id for item in items],
-            now=now,
-        )
+        yield
     except (asyncpg.PostgresError, asyncpg.DataError) as error:
         raise ItemsRefused(_refusal(error)) from None  # the rest of the error names the row, and so the person
 

@@ -33,9 +33,9 @@ async def put_fallbacks(tx: Tx, *, keys: Collection[RuleKey], now: datetime) -> 
     return [_key(row) for row in rows]
 
 
-async def list_fallbacks(tx: Tx, *, trigger: str | None = None) -> list[ListedFallback]:
-    """All fallbacks, or those of one trigger."""
-    return [ListedFallback(_key(row), row["since"]) for row in await tx.fetch(_SQL["list_fallbacks"], trigger=trigger)]
+async def list_fallbacks(tx: Tx) -> list[ListedFallback]:
+    """All fallbacks."""
+    return [ListedFallback(_key(row), row["since"]) for row in await tx.fetch(_SQL["list_fallbacks"])]
 
 
 async def remove_fallback(tx: Tx, *, key: RuleKey) -> bool:

@@ -57,6 +57,12 @@ class FoundRule(Struct, frozen=True, kw_only=True):
         return RuleDefinition(read.key, read.enabled, read.steps, self.id)
 
 
+class RuleOrFallback(FoundRule, frozen=True, kw_only=True):
+    """What decides about events of a trigger; of a fallback only the key is known."""
+
+    is_fallback: bool
+
+
 @_SQL.statement
 async def insert_rule(
     tx: Tx,
@@ -132,8 +138,8 @@ async def list_rules(
 
 
 @_SQL.statement
-async def rules_of_trigger(tx: Tx, *, workspace: Workspace, trigger: str) -> list[FoundRule]:
-    """The rules that events of this trigger are routed by."""
+async def rules_of_trigger(tx: Tx, *, workspace: Workspace, trigger: str) -> list[RuleOrFallback]:
+    """The rules that events of this trigger are routed by, and its fallbacks."""
 
 
 @_SQL.statement

@@ -987,6 +987,176 @@ end
 $$;
 
 
+-- § Functions: what is written to several tables in one round trip, and commits alone
+--
+-- Each is the engine's own, with the caller's rights, and writes to the one shard that it is given. Functions and not
+-- statements, because a cluster refuses an INSERT under WITH.
+
+-- Starts executions of one version and makes them due; returns those whose key was free. The queue gets only these: what an
+-- earlier try of the same call has started may have ended since.
+create function start_executions(
+    its_shard smallint, tenant text, workspace text, workspace_hash bigint, workflow_id uuid, version_id uuid, frontier jsonb,
+    cursor_at text, triggered_by text, ids uuid[], keys text[], hashes bytea[], workspace_hashes bytea[], inputs jsonb[],
+    contact_ids uuid[], moment timestamptz, its_lane smallint, due timestamptz
+) returns table (idempotency_key text, id uuid)
+    language plpgsql volatile as
+$$
+#variable_conflict use_column
+declare
+    started uuid[] := '{}';
+begin
+    for idempotency_key, id in
+        insert into executions as e (
+            shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, workspace_key_hash,
+            status, frontier, cursor, input, triggered_by, created_at, contact_id
+        )
+        select s.shard, t.id, start_executions.tenant, start_executions.workspace, start_executions.workflow_id,
+               start_executions.version_id, t.key, t.key_hash, t.workspace_key_hash, 'enqueued', start_executions.frontier,
+               cursor_at, t.input, start_executions.triggered_by, moment, t.contact_id
+          from shards s
+         cross join unnest(ids, keys, hashes, workspace_hashes, inputs, contact_ids)
+               as t(id, key, key_hash, workspace_key_hash, input, contact_id)
+         where s.shard = its_shard
+            on conflict do nothing
+        returning e.idempotency_key, e.id
+    loop
+        started := started || start_executions.id;
+        return next;
+    end loop;
+
+    insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+    select s.shard, t.id, 'execution', its_lane, due, start_executions.workspace_hash
+      from shards s
+     cross join unnest(started) as t(id)
+     where s.shard = its_shard;
+end
+$$;
+
+-- Adds a contact, given as its row, with its tags and the entry of the audit log; false if its external id is taken.
+create function add_contact(its_shard smallint, given jsonb, audit_id uuid, actor text, detail jsonb) returns boolean
+    language plpgsql volatile as
+$$
+declare
+    new contacts := jsonb_populate_record(null::contacts, given);
+begin
+    insert into contacts (
+        shard, id, tenant_id, workspace_id, external_id, name, email, phone, whatsapp, push_tokens, company, status, time_zone,
+        locale, tags, attributes, consent, suppressions, created_at, updated_at
+    )
+    select s.shard, new.id, new.tenant_id, new.workspace_id, new.external_id, new.name, new.email, new.phone, new.whatsapp,
+           new.push_tokens, new.company, new.status, new.time_zone, new.locale, new.tags, new.attributes, new.consent,
+           new.suppressions, new.created_at, new.updated_at
+      from shards s
+     where s.shard = its_shard
+        on conflict (shard, tenant_id, workspace_id, external_id) do nothing;
+    if not found then
+        return false;
+    end if;
+
+    insert into contact_tags (shard, tenant_id, workspace_id, tag, contact_id)
+    select s.shard, new.tenant_id, new.workspace_id, lower(t.tag), new.id
+      from shards s
+     cross join unnest(new.tags) as t(tag)
+     where s.shard = its_shard
+        on conflict do nothing;
+
+    insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, detail, at)
+    select s.shard, audit_id, new.tenant_id, new.workspace_id, 'contact', new.id, 'created', add_contact.actor,
+           add_contact.detail, new.created_at
+      from shards s
+     where s.shard = its_shard;
+    return true;
+end
+$$;
+
+-- Writes what an event's rules want sent, rendered; who cannot be reached is there with the reason.
+create function add_event_items(
+    its_shard smallint, its_job uuid, moment timestamptz, ids uuid[], ordinals bigint[], channels text[], providers text[],
+    recipients text[], payloads jsonb[], statuses text[], keys bytea[], planned_at timestamptz[], max_attempts smallint[],
+    errors text[], contact_ids uuid[]
+) returns void
+    language plpgsql volatile as
+$$
+#variable_conflict use_column
+begin
+    insert into outbox (
+        shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider, recipient, payload, status,
+        skipped, idempotency_key, retry_at, max_attempts, error, contact_id, created_at, finalized_at, planned_at
+    )
+    select j.shard, t.id, j.tenant_id, j.workspace_id, j.event_id, j.id, t.ordinal, t.channel, t.provider, t.recipient,
+           t.payload, t.status, t.status = 'skipped', t.key, case when t.status = 'queued' then t.planned_at end,
+           t.max_attempts, t.error, t.contact_id, moment, case when t.status <> 'queued' then moment end, t.planned_at
+      from jobs j
+     cross join unnest(
+               ids, ordinals, channels, providers, recipients, payloads, statuses, keys, add_event_items.planned_at,
+               add_event_items.max_attempts, errors, contact_ids
+           ) as t(id, ordinal, channel, provider, recipient, payload, status, key, planned_at, max_attempts, error,
+                  contact_id)
+     where j.shard = its_shard and j.id = its_job;
+end
+$$;
+
+-- Stores an event, given as its row, with its contacts, its job and that job's items, and makes the job due unless nothing is
+-- left to do; false if its key is taken.
+create function add_event(
+    its_shard smallint, given jsonb, hash bytea, contact_ids uuid[], audiences text[], job_status text, failed integer, skipped integer,
+    its_lane smallint, due timestamptz, ids uuid[], ordinals bigint[], channels text[], providers text[], recipients text[],
+    payloads jsonb[], statuses text[], keys bytea[], planned_at timestamptz[], max_attempts smallint[], errors text[],
+    of_contacts uuid[]
+) returns boolean
+    language plpgsql volatile as
+$$
+#variable_conflict use_column
+declare
+    new events := jsonb_populate_record(null::events, given);
+begin
+    insert into events (
+        shard, id, tenant_id, workspace_id, trigger, idempotency_key, key_hash, data, decisions, job_id, source, created_at,
+        routed_at
+    )
+    select s.shard, new.id, new.tenant_id, new.workspace_id, new.trigger, new.idempotency_key, hash, new.data, new.decisions,
+           new.job_id, new.source, new.created_at, new.routed_at
+      from shards s
+     where s.shard = its_shard
+        on conflict (shard, key_hash) do nothing;
+    if not found then
+        return false;
+    end if;
+
+    if contact_ids <> '{}' then
+        insert into event_contacts (shard, contact_id, audience, event_id)
+        select s.shard, t.contact_id, t.audience, new.id
+          from shards s
+         cross join unnest(add_event.contact_ids, audiences) as t(contact_id, audience)
+         where s.shard = its_shard;
+    end if;
+    if new.job_id is null then
+        return true;
+    end if;
+
+    -- What is settled at once is counted at once, and a job with nothing left is done.
+    insert into jobs (
+        shard, id, event_id, tenant_id, workspace_id, job_type, status, planned, failed, skipped, created_at, ended_at
+    )
+    select s.shard, new.job_id, new.id, new.tenant_id, new.workspace_id, 'event', job_status, cardinality(ids),
+           add_event.failed, add_event.skipped, new.created_at, case when job_status <> 'queued' then new.created_at end
+      from shards s
+     where s.shard = its_shard;
+    perform add_event_items(
+        its_shard, new.job_id, new.created_at, ids, ordinals, channels, providers, recipients, payloads, statuses, keys,
+        add_event.planned_at, add_event.max_attempts, errors, of_contacts
+    );
+    if due is not null then
+        insert into queue (shard, id, kind, lane, due_at, workspace_hash)
+        select s.shard, new.job_id, 'job', its_lane, due, workspace_hash(new.tenant_id, new.workspace_id)
+          from shards s
+         where s.shard = its_shard;
+    end if;
+    return true;
+end
+$$;
+
+
 -- § Functions: starting work from SQL, in any language, inside the caller's own transaction
 
 -- Makes a transaction act for one workspace, and returns for whom it acted: these functions have their owner's rights, and

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard, Workspace
-from tidings.domain.flow.keys import key_hash, key_scope
+from tidings.domain.flow.keys import key_hashes
 from tidings.domain.flow.queue import Lane
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
@@ -15,11 +15,13 @@ _SQL = load("start")
 Json = Mapping[str, object]
 
 
-async def insert_executions(
+@_SQL.statement
+async def start_executions(
     tx: Tx,
     *,
     shard: Shard,
     workspace: Workspace,
+    workspace_hash: int,
     workflow_id: UUID,
     version_id: UUID,
     frontier: Json,
@@ -27,38 +29,22 @@ async def insert_executions(
     triggered_by: str | None,
     ids: Sequence[UUID],
     keys: Sequence[str],
+    hashes: Sequence[bytes],
+    workspace_hashes: Sequence[bytes],
     inputs: Sequence[Json],
     contact_ids: Sequence[UUID | None],
-    correlated: bool,
     now: datetime,
+    lane: Lane,
+    due_at: datetime,
 ) -> Mapping[str, UUID]:
-    """Insert the executions whose key is free; return their ids by key."""
-    rows = await tx.fetch(
-        _SQL["insert_executions"],
-        shard=shard,
-        tenant=workspace.tenant,
-        workspace=workspace.name,
-        workflow_id=workflow_id,
-        version_id=version_id,
-        frontier=frontier,
-        cursor=cursor,
-        triggered_by=triggered_by,
-        ids=ids,
-        keys=keys,
-        hashes=_hashes(workspace, str(workflow_id), keys),
-        workspace_hashes=_hashes(workspace, "", keys) if correlated else [],
-        inputs=inputs,
-        contact_ids=contact_ids if any(contact_ids) else [],
-        now=now,
-    )
-    return {row["idempotency_key"]: row["id"] for row in rows}
+    """Insert the executions whose key is free, and make them due; return their ids by key. Commits alone."""
 
 
 async def find_executions_by_key(
     tx: Tx, *, shard: Shard, workspace: Workspace, workflow_id: UUID, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
     """The ids of executions that took these keys, by key."""
-    hashes = _hashes(workspace, str(workflow_id), keys)
+    hashes = key_hashes(workspace, str(workflow_id), keys)
     given = {"shard": shard, "tenant": workspace.tenant, "workspace": workspace.name, "keys": keys, "hashes": hashes}
     rows = await tx.fetch(_SQL["find_executions_by_key"], workflow_id=workflow_id, **given)
     return {row["idempotency_key"]: row["id"] for row in rows}
@@ -68,22 +54,10 @@ async def find_correlated_executions(
     tx: Tx, *, shard: Shard, workspace: Workspace, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
     """The ids of executions that took these keys for the whole workspace, by key."""
-    hashes = _hashes(workspace, "", keys)
+    hashes = key_hashes(workspace, "", keys)
     given = {"shard": shard, "tenant": workspace.tenant, "workspace": workspace.name, "keys": keys, "hashes": hashes}
     rows = await tx.fetch(_SQL["find_correlated_executions"], **given)
     return {row["idempotency_key"]: row["id"] for row in rows}
-
-
-def _hashes(workspace: Workspace, within: str, keys: Sequence[str]) -> list[bytes]:
-    scope = key_scope(workspace.tenant, workspace.name, within)
-    return [key_hash(scope, key) for key in keys]
-
-
-@_SQL.statement
-async def enqueue_executions(
-    tx: Tx, *, shard: Shard, lane: Lane, due_at: datetime, workspace_hash: int, ids: Sequence[UUID]
-) -> None:
-    """Make new executions of one workspace due."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ in their index, and the database can refuse a key outside its shard. The other 2
 that make an item one of a kind, and decide alone whether two keys of one place are the same.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID
 
-from tidings.domain.flow.ids import Bucket, length_prefixed
+from tidings.domain.flow.ids import Bucket, Workspace, length_prefixed
 from tidings.domain.flow.item import Channel
 
 PLACE_BYTES, HASH_BYTES = 8, 24
@@ -77,6 +78,12 @@ def key_hash(scope: bytes, key: str) -> bytes:
     Whoever finds a hash compares the key: two keys with one hash are told apart, and the second is refused.
     """
     return sha256(scope + length_prefixed((key,))).digest()[:CALLER_HASH_BYTES]
+
+
+def key_hashes(workspace: Workspace, within: str, keys: Iterable[str]) -> list[bytes]:
+    """The hashes of keys that are unique within something, or, where that is empty, in the whole workspace."""
+    scope = key_scope(workspace.tenant, workspace.name, within)
+    return [key_hash(scope, key) for key in keys]
 
 
 @lru_cache(maxsize=4096)

@@ -37,10 +37,9 @@ from tidings.kernel.start.event_people import forget_deleted, meet_people
 from tidings.kernel.start.ruling import Ruling, find_ruling
 from tidings.kernel.templates import know_stored_templates
 from tidings.log import log
-from tidings.storage import deploy, events
+from tidings.storage import events
 from tidings.storage.database import Tx
-from tidings.storage.deploy import NewJob
-from tidings.storage.events import ItemsRefused, NewEventItem, StoredEvent
+from tidings.storage.events import FoundEventItem, ItemsRefused, NewEventItem, NewEventJob, StoredEvent
 from tidings.storage.load import LoadedItem, LoadedJob
 
 Json = Mapping[str, object]
@@ -65,6 +64,8 @@ class Taken:
 
     event: StoredEvent
     duplicate: bool
+    items: Sequence[FoundEventItem] | None = None
+    """Its items as this very call has written them; None where they are to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,40 +222,81 @@ def _of_sendable(route: Route, rule: RuleDefinition, drafts: Sequence[EventDraft
 async def _store(
     kernel: Kernel, workspace: Workspace, event: IncomingEvent, source: str, now: datetime, decided: Sequence[Decided]
 ) -> Taken:
-    key = str(kernel.new_id(Bucket(0), now)) if event.idempotency_key is None else event.idempotency_key
-    bucket = workspace.bucket_of(key)
-    shard = Shard(bucket % kernel.shards)
-    # Made once: after an unknown commit they tell what this call has stored.
-    event_id, job_id = kernel.new_id(bucket, now), kernel.new_id(bucket, now)
-    items, decisions = _items(kernel, event_id, decided, now)
+    new, items = _as_new(kernel, workspace, event, source, now, decided)
+    shard = kernel.shard_of(new.id)
 
     async def write(tx: Tx) -> StoredEvent | None:
-        is_new = await events.insert_event(
-            tx,
-            shard=shard,
-            id=event_id,
-            workspace=workspace,
-            trigger=event.trigger,
-            key=key,
-            data=event.stored,
-            decisions=decisions,
-            job_id=job_id if items else None,
-            source=source,
-            now=now,
-        )
-        if is_new and event.contacts:
-            await events.insert_event_contacts(tx, shard=shard, event_id=event_id, contacts=event.contacts)
-        if is_new and items:
-            await _insert_work(tx, shard, event_id, job_id, items, now)
-        return await events.find_event_by_key(tx, shard=shard, workspace=workspace, trigger=event.trigger, key=key)
+        """Store the event and return None, or return the one that has its key."""
+        job, lane = _job_of(items, now), Lane.TRANSACTIONAL
+        if await events.add_event(tx, shard=shard, event=new, contacts=event.contacts, job=job, lane=lane):
+            return None
+        return await _taken_before(tx, shard, new)
 
-    stored = await kernel.db.persist(write)
-    if stored is None:  # what holds the hash of its key has another key
-        raise Conflict(f"idempotencyKey {key[:50]!r} cannot be told from another one: use another key")
+    found = await kernel.db.persist(write, alone=True)
     await forget_deleted(kernel, shard, event)
     kernel.notifier.tell(shard, Lane.TRANSACTIONAL)
-    _tell_failures(event.trigger, event_id, decided if stored.id == event_id else ())
-    return Taken(stored, duplicate=stored.id != event_id)
+    if found and found.id != new.id:
+        return Taken(found, duplicate=True)
+    _tell_failures(event.trigger, new.id, decided)
+    if found or event.contacts:  # an answer was lost, or a contact may have been deleted meanwhile
+        return Taken(found or new, duplicate=False)
+    return Taken(new, duplicate=False, items=[_as_written(new.id, one, now) for one in items])
+
+
+def _as_new(
+    kernel: Kernel, workspace: Workspace, event: IncomingEvent, source: str, now: datetime, decided: Sequence[Decided]
+) -> tuple[StoredEvent, Sequence[NewEventItem]]:
+    """Return the rows of an event and its items; made once, their ids tell after an unknown commit what is ours."""
+    key = str(kernel.new_id(Bucket(0), now)) if event.idempotency_key is None else event.idempotency_key
+    bucket = workspace.bucket_of(key)
+    event_id, job_id = kernel.new_id(bucket, now), kernel.new_id(bucket, now)
+    items, decisions = _items(kernel, event_id, decided, now)
+    new = StoredEvent(
+        id=event_id,
+        workspace=workspace,
+        trigger=event.trigger,
+        idempotency_key=key,
+        data=event.stored,
+        decisions=decisions,
+        job_id=job_id if items else None,
+        source=source,
+        created_at=now,
+        routed_at=now,
+    )
+    return new, items
+
+
+async def _taken_before(tx: Tx, shard: Shard, new: StoredEvent) -> StoredEvent:
+    found = await events.find_event_by_key(
+        tx, shard=shard, workspace=new.workspace, trigger=new.trigger, key=new.idempotency_key
+    )
+    if found is None:  # what holds the hash of its key has another key
+        raise Conflict(f"idempotencyKey {new.idempotency_key[:50]!r} cannot be told from another one: use another key")
+    return found
+
+
+def _as_written(event_id: UUID, item: NewEventItem, now: datetime) -> FoundEventItem:
+    """Return an item as it is in the moment after it was written."""
+    return FoundEventItem(
+        event_id=event_id,
+        id=item.id,
+        ordinal=item.ordinal,
+        channel=item.channel,
+        provider=item.provider,
+        recipient=item.recipient,
+        payload=item.payload,
+        status=item.status,
+        in_doubt=False,
+        attempts=0,
+        max_attempts=item.max_attempts,
+        run_at=item.planned_at or now,
+        marked_at=None,
+        message_id=None,
+        error=item.error,
+        contact_id=item.contact_id,
+        created_at=now,
+        finalized_at=None if item.status is ItemStatus.QUEUED else now,
+    )
 
 
 def _items(
@@ -300,25 +342,10 @@ def _item(kernel: Kernel, event_id: UUID, one: Decided, draft: EventDraft, numbe
     )
 
 
-async def _insert_work(
-    tx: Tx, shard: Shard, event_id: UUID, job_id: UUID, items: Sequence[NewEventItem], now: datetime
-) -> None:
+def _job_of(items: Sequence[NewEventItem], now: datetime) -> NewEventJob:
     failed, skipped, due = _settled(items, now)
-    await events.insert_event_job(
-        tx,
-        shard=shard,
-        id=job_id,
-        event_id=event_id,
-        status=_job_status(len(items), failed, is_open=bool(due)),
-        planned=len(items),
-        failed=failed,
-        skipped=skipped,
-        now=now,
-    )
-    await events.insert_event_items(tx, shard=shard, job_id=job_id, items=items, now=now)
-    if due:
-        job = NewJob(job_id, len(items), skipped, min(due))
-        await deploy.enqueue_jobs(tx, shard=shard, jobs=[job], lane=Lane.TRANSACTIONAL, stop=None)
+    status = _job_status(len(items), failed, is_open=bool(due))
+    return NewEventJob(status, failed, skipped, min(due, default=None), items)
 
 
 def _settled(items: Sequence[NewEventItem], now: datetime) -> tuple[int, int, list[datetime]]:
@@ -380,7 +407,7 @@ async def _write_route(
             await events.plan_event_job(
                 tx, shard=shard, id=lease.id, planned=len(items), failed=failed, skipped=skipped
             )
-            await events.insert_event_items(tx, shard=shard, job_id=lease.id, items=items, now=now)
+            await events.add_event_items(tx, shard=shard, job_id=lease.id, items=items, now=now)
         return is_ours
 
     if await kernel.db.persist(write):

@@ -14,7 +14,6 @@ from tidings.domain.rules.key import RuleKey
 from tidings.domain.rules.rule import RuleDefinition
 from tidings.kernel.kernel import Kernel
 from tidings.storage import fallbacks, rules
-from tidings.storage.database import Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +26,11 @@ class Ruling:
 
 async def find_ruling(kernel: Kernel, workspace: Workspace, trigger: str) -> Ruling:
     """Read what decides about events of a trigger now."""
-
-    async def read(tx: Tx) -> Ruling:
-        found = await rules.rules_of_trigger(tx, workspace=workspace, trigger=trigger)
-        listed = await fallbacks.list_fallbacks(tx, trigger=trigger)
-        own = {key for key in kernel.fallbacks if key.trigger == trigger}
-        return Ruling({one.key: one.definition for one in found}, frozenset(own | {one.key for one in listed}))
-
-    return await kernel.db.persist(read)
+    find = partial(rules.rules_of_trigger, workspace=workspace, trigger=trigger)
+    found = await kernel.db.persist(find, alone=True)
+    own = {key for key in kernel.fallbacks if key.trigger == trigger}
+    listed = {one.key for one in found if one.is_fallback}
+    return Ruling({one.key: one.definition for one in found if not one.is_fallback}, frozenset(own | listed))
 
 
 async def find_fallback_triggers(kernel: Kernel) -> set[str]:

@@ -6,12 +6,14 @@ The unique index decides, never a check before an insert. Reached from engine.py
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from uuid import UUID
 
 from tidings.domain.errors import Conflict, InputInvalid, Problem, TriggersInvalid
 from tidings.domain.flow.execution import begin
 from tidings.domain.flow.ids import Bucket, Shard, Workspace
+from tidings.domain.flow.keys import key_hashes
 from tidings.domain.flow.queue import Lane
 from tidings.kernel import crash_points
 from tidings.kernel.graphs import graph_of
@@ -26,7 +28,7 @@ from tidings.kernel.start.check import (
     find_workflow,
 )
 from tidings.storage import start
-from tidings.storage.database import Tx
+from tidings.storage.define import FoundWorkflow
 from tidings.storage.load import frontier_to_json
 
 
@@ -36,6 +38,19 @@ class Started:
 
     id: UUID
     duplicate: bool
+    beginning: "Beginning | None" = None
+    contact_id: UUID | None = None
+    """Both as this call has written them, unless it is a duplicate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What executions that are started together have in common."""
+
+    workflow: FoundWorkflow
+    cursor: str
+    created_at: datetime
+    due_at: datetime
 
 
 async def trigger(
@@ -98,7 +113,8 @@ def _in_order(triggers: Sequence[Trigger], started: Mapping[str, Started]) -> li
     answers = []
     for one in triggers:
         answer = started[one.idempotency_key]
-        answers.append(Started(answer.id, answer.duplicate or one.idempotency_key in seen))
+        is_repeat = one.idempotency_key in seen and not answer.duplicate
+        answers.append(Started(answer.id, duplicate=True) if is_repeat else answer)
         seen.add(one.idempotency_key)
     return answers
 
@@ -114,42 +130,51 @@ async def _store_shard(
 ) -> dict[str, Started]:
     now, workflow, version = await kernel.clock.now(), checked.workflow, checked.workflow.version
     frontier = begin(graph := graph_of(kernel, version.id, version.definition), now)
+    beginning = Beginning(workflow, graph.entry, now, frontier.ready[0].due_at)
     # Made once: after an unknown commit they tell what this call started.
     ids = {key: kernel.new_id(bucket, now) for key, bucket in buckets.items()}
-    enqueue = partial(start.enqueue_executions, shard=shard, lane=lane, workspace_hash=workspace.hash)
+    contacts = {key: checked.contact_of(checked.fresh[key]) for key in ids}
+    write = partial(
+        start.start_executions,
+        shard=shard,
+        workspace=workspace,
+        workspace_hash=workspace.hash,
+        workflow_id=workflow.id,
+        version_id=version.id,
+        frontier=frontier_to_json(frontier),
+        cursor=graph.entry,
+        triggered_by=triggered_by,
+        ids=list(ids.values()),
+        keys=list(ids),
+        hashes=key_hashes(workspace, str(workflow.id), ids),
+        workspace_hashes=key_hashes(workspace, "", ids) if checked.correlated else [],
+        inputs=[checked.fresh[key].data for key in ids],
+        contact_ids=list(contacts.values()) if any(contacts.values()) else [],
+        now=now,
+        lane=lane,
+        due_at=beginning.due_at,
+    )
+    crash_points.reach("before_trigger_commit")
+    new = await kernel.db.persist(write, alone=True)
+    found = await _taken_before(kernel, shard, workspace, checked, [key for key in ids if key not in new])
+    return {key: Started(id, id != ids[key], beginning, contacts[key]) for key, id in {**new, **found}.items()}
 
-    async def write(tx: Tx) -> dict[str, Started]:
-        new = await start.insert_executions(
-            tx,
-            shard=shard,
-            workspace=workspace,
-            workflow_id=workflow.id,
-            version_id=version.id,
-            frontier=frontier_to_json(frontier),
-            cursor=graph.entry,
-            triggered_by=triggered_by,
-            ids=list(ids.values()),
-            keys=list(ids),
-            inputs=[checked.fresh[key].data for key in ids],
-            contact_ids=[checked.contact_of(checked.fresh[key]) for key in ids],
-            correlated=checked.correlated,
-            now=now,
-        )
-        await enqueue(tx, due_at=frontier.ready[0].due_at, ids=list(new.values()))
-        taken = [key for key in ids if key not in new]
-        found = await _holders(tx, shard, workspace, checked, taken)
-        crash_points.reach("before_trigger_commit")
-        return {key: Started(id, duplicate=id != ids[key]) for key, id in {**new, **found}.items()}
 
-    return await kernel.db.persist(write)
-
-
-async def _holders(
-    tx: Tx, shard: Shard, workspace: Workspace, checked: Checked, taken: Sequence[str]
+async def _taken_before(
+    kernel: Kernel, shard: Shard, workspace: Workspace, checked: Checked, keys: Sequence[str]
 ) -> Mapping[str, UUID]:
-    """The executions that hold keys which were not free; what holds the hash of a key may have another key."""
-    found = await existing(tx, shard, workspace, checked.workflow, taken, correlated=checked.correlated)
-    for key in taken:
-        if key not in found:
+    if not keys:
+        return {}
+    find = partial(
+        existing,
+        shard=shard,
+        workspace=workspace,
+        workflow=checked.workflow,
+        keys=keys,
+        correlated=checked.correlated,
+    )
+    found = await kernel.db.persist(find, alone=True)
+    for key in keys:
+        if key not in found:  # what holds the hash of a key may have another key
             raise Conflict(f"idempotencyKey {key[:50]!r} cannot be told from another one: use another key")
     return found

@@ -12,6 +12,10 @@ select s.shard, t.id, :tenant, :workspace, t.external_id, nullif(t.name, ''), nu
     on conflict (shard, tenant_id, workspace_id, external_id) do nothing
 returning new.id, new.external_id;
 
+-- name: add_contact
+-- One new contact with its tags and its entry in the audit log; nothing where its external id is taken.
+select add_contact(:shard, :given::jsonb, :audit_id, :actor, :detail::jsonb) as is_new;
+
 -- name: change_contacts
 -- Changes contacts by their external ids: null leaves a field as it is, an empty string clears it, and what is given of
 -- attributes, consent and suppressions goes over what is there. Nothing is written where nothing is new.

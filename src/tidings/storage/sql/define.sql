@@ -35,7 +35,7 @@ update workflows set updated_at = :now where id = :workflow_id;
 
 -- name: find_workflow
 -- A workflow by name with its newest version, as a trigger needs it; nothing triggers a sequence.
-select w.id, w.active, v.id as version_id, v.number, v.definition
+select w.id, w.name, w.active, v.id as version_id, v.number, v.total_steps, v.definition
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
  where w.tenant_id = :tenant and w.workspace_id = :workspace and w.kind = 'workflow' and w.name = :name
@@ -45,7 +45,7 @@ select w.id, w.active, v.id as version_id, v.number, v.definition
 
 -- name: find_workflow_by_id
 -- A workflow by id with its newest version.
-select w.id, w.active, v.id as version_id, v.number, v.definition
+select w.id, w.name, w.active, v.id as version_id, v.number, v.total_steps, v.definition
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
  where w.id = :id and w.tenant_id = :tenant and w.workspace_id = :workspace and w.kind = 'workflow'

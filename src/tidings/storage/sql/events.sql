@@ -2,18 +2,14 @@
 id, tenant_id as tenant, workspace_id as workspace, trigger, idempotency_key, data, decisions, job_id, source,
 created_at, routed_at
 
--- name: insert_event
--- Stores an event with what was decided about it, unless its key is taken.
-insert into events as new (
-    shard, id, tenant_id, workspace_id, trigger, idempotency_key, key_hash, data, decisions, job_id, source, created_at,
-    routed_at
-)
-select s.shard, :id, :tenant, :workspace, :trigger, :key, :hash, :data::jsonb, :decisions::jsonb, :job_id, :source, :now,
-       :now
-  from shards s
- where s.shard = :shard
-    on conflict (shard, key_hash) do nothing
-returning new.id;
+-- name: add_event
+-- Stores an event with its contacts, its job and what that sends, and makes the job due; nothing where its key is taken.
+select add_event(
+    :shard, :given::jsonb, :hash, :event_contact_ids::uuid[], :audiences::text[], :status, :failed, :skipped, :lane, :due_at,
+    :ids::uuid[], :ordinals::bigint[], :channels::text[], :providers::text[], :recipients::text[], :payloads::jsonb[],
+    :statuses::text[], :keys::bytea[], :planned_at::timestamptz[], :max_attempts::smallint[], :errors::text[],
+    :contact_ids::uuid[]
+) as is_new;
 
 -- name: find_event_by_key
 -- The event that took the key first.
@@ -22,42 +18,13 @@ select {event_columns}
  where shard = :shard and key_hash = :hash and tenant_id = :tenant and workspace_id = :workspace
    and trigger = :trigger and idempotency_key = :key;
 
--- name: insert_event_contacts
--- Which of an event's people are contacts.
-insert into event_contacts (shard, contact_id, audience, event_id)
-select e.shard, t.contact_id, t.audience, e.id
-  from events e
- cross join unnest(:contact_ids::uuid[], :audiences::text[]) as t(contact_id, audience)
- where e.shard = :shard and e.id = :event_id;
-
--- name: insert_event_job
--- The job of an event: what is settled at once is counted at once, and a job with nothing left is done.
-insert into jobs (
-    shard, id, event_id, tenant_id, workspace_id, job_type, status, planned, failed, skipped, created_at, ended_at
-)
-select e.shard, :id, e.id, e.tenant_id, e.workspace_id, 'event', :status, :planned, :failed, :skipped, :now,
-       case when :status <> 'queued' then :now::timestamptz end
-  from events e
- where e.shard = :shard and e.id = :event_id;
-
--- name: insert_event_items
--- What an event's rules want sent, rendered; who cannot be reached is there with the reason.
-insert into outbox (
-    shard, id, tenant_id, workspace_id, event_id, job_id, ordinal, channel, provider, recipient, payload, status,
-    skipped, idempotency_key, retry_at, max_attempts, error, contact_id, created_at, finalized_at, planned_at
-)
-select j.shard, t.id, j.tenant_id, j.workspace_id, j.event_id, j.id, t.ordinal, t.channel, t.provider, t.recipient,
-       t.payload, t.status, t.status = 'skipped', t.idempotency_key,
-       case when t.status = 'queued' then t.planned_at end, t.max_attempts, t.error, t.contact_id,
-       :now, case when t.status <> 'queued' then :now::timestamptz end, t.planned_at
-  from jobs j
- cross join unnest(
-           :ids::uuid[], :ordinals::bigint[], :channels::text[], :providers::text[], :recipients::text[],
-           :payloads::jsonb[], :statuses::text[], :keys::bytea[], :planned_at::timestamptz[], :max_attempts::smallint[],
-           :errors::text[], :contact_ids::uuid[]
-       ) as t(id, ordinal, channel, provider, recipient, payload, status, idempotency_key, planned_at, max_attempts, error,
-              contact_id)
- where j.shard = :shard and j.id = :job_id;
+-- name: add_event_items
+-- What an event's rules want sent, once a worker has routed it.
+select add_event_items(
+    :shard, :job_id, :now, :ids::uuid[], :ordinals::bigint[], :channels::text[], :providers::text[], :recipients::text[],
+    :payloads::jsonb[], :statuses::text[], :keys::bytea[], :planned_at::timestamptz[], :max_attempts::smallint[],
+    :errors::text[], :contact_ids::uuid[]
+);
 
 -- name: load_unrouted_events
 -- Events that SQL stored and that are not routed yet.

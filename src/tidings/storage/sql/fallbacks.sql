@@ -7,10 +7,9 @@ select t.trigger, t.channel, t.audience, :now
 returning new.trigger, new.channel, new.audience;
 
 -- name: list_fallbacks
--- Every fallback that some application has, or those of one trigger: a handful.
+-- Every fallback that some application has: a handful.
 select trigger, channel, audience, since
   from fallbacks
- where :trigger::text is null or trigger = :trigger
  order by trigger, channel, audience;
 
 -- name: remove_fallback

@@ -49,10 +49,14 @@ select {rule_columns}
  limit :limit;
 
 -- name: rules_of_trigger
--- The rules that events of this trigger are routed by.
-select {rule_columns}
+-- The rules that events of this trigger are routed by, and the fallbacks that some application has for it.
+select {rule_columns}, false as is_fallback
   from rules
- where tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger;
+ where tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger
+ union all
+select '00000000-0000-0000-0000-000000000000', trigger, channel, audience, true, '[]', since, since, true
+  from fallbacks
+ where trigger = :trigger;
 
 -- name: read_enabled
 -- Whether rules still stand; of one that was deleted there is nothing to say.

@@ -1,20 +1,13 @@
--- name: insert_executions
--- Starts executions of one version in one shard; those whose key is taken, by one of their workflow or, where they are
--- unique in the workspace, by another such one, are left as they are. :contact_ids is empty where none is for a contact, and
--- so is :workspace_hashes where keys are only their workflow's.
-insert into executions as new (
-    shard, id, tenant_id, workspace_id, workflow_id, version_id, idempotency_key, key_hash, workspace_key_hash, status,
-    frontier, cursor, input, triggered_by, created_at, contact_id
-)
-select s.shard, t.id, :tenant, :workspace, :workflow_id, :version_id, t.idempotency_key, t.key_hash, t.workspace_key_hash,
-       'enqueued', :frontier::jsonb, :cursor, t.input, :triggered_by, :now, t.contact_id
-  from shards s
- cross join unnest(
-           :ids::uuid[], :keys::text[], :hashes::bytea[], :workspace_hashes::bytea[], :inputs::jsonb[], :contact_ids::uuid[]
-       ) as t(id, idempotency_key, key_hash, workspace_key_hash, input, contact_id)
- where s.shard = :shard
-    on conflict do nothing
-returning new.idempotency_key, new.id;
+-- name: start_executions
+-- Starts executions of one version in one shard, and makes them due; those whose key is taken, by one of their workflow or,
+-- where they are unique in the workspace, by another such one, are left as they are. :contact_ids is empty where none is for a
+-- contact, and so is :workspace_hashes where keys are only their workflow's.
+select idempotency_key, id
+  from start_executions(
+      :shard, :tenant, :workspace, :workspace_hash, :workflow_id, :version_id, :frontier::jsonb, :cursor, :triggered_by,
+      :ids::uuid[], :keys::text[], :hashes::bytea[], :workspace_hashes::bytea[], :inputs::jsonb[], :contact_ids::uuid[],
+      :now, :lane, :due_at
+  );
 
 -- name: find_executions_by_key
 -- The second half of get-or-create: what the insert did not return.
@@ -29,14 +22,6 @@ select idempotency_key, id
   from executions
  where shard = :shard and workspace_key_hash = any(:hashes::bytea[]) and tenant_id = :tenant
    and workspace_id = :workspace and idempotency_key = any(:keys::text[]);
-
--- name: enqueue_executions
--- Inserts the queue rows of new executions.
-insert into queue (shard, id, kind, lane, due_at, workspace_hash)
-select e.shard, e.id, 'execution', :lane, :due_at, :workspace_hash
-  from executions e
- where e.shard = :shard and e.id = any(:ids::uuid[])
-    on conflict do nothing;
 
 -- name: insert_run
 -- Starts a run unless its key is taken; only the roll-up changes its status after this.
