@@ -122,7 +122,8 @@ async def test_a_command_that_would_be_two_or_none_is_not_written(command: bytes
     pipe = Pipe(wire)
 
     with pytest.raises(ValueError, match="control character"):
-        await wire.exchange(command, ((250,),))
+        async with asyncio.timeout(5):
+            await wire.exchange(command, ((250,),))
 
     assert pipe.written == []
 
