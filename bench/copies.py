@@ -40,6 +40,10 @@ OF_THEIR_OWN = {
     # The bucket of an external id that is an id is the one inside it.
     ("contacts", "external_id"): "pg_temp.later(t.id, n * {step})::text",
     ("suppressed_addresses", "hash"): "substr(t.hash, 1, 2) || substr(sha256(t.hash || int8send(n)), 3)",
+    **{
+        (table, column): f"substr(sha256(t.{column} || int8send(n)), 1, 16)"
+        for table, column in (("executions", "key_hash"), ("executions", "workspace_key_hash"), ("events", "key_hash"))
+    },
 }
 NEW_TEXT = "encode(substr(sha256(convert_to({}, 'UTF8') || int8send(n)), 1, 16), 'hex')"
 """A key of 32 digits, anywhere in an index: callers choose theirs, and most are random."""

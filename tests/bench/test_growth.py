@@ -18,7 +18,10 @@ from tests.databases import TEMPLATE
 HOUR = 3_600_000
 MOVED = {"uuid", "timestamp with time zone"}
 SHARED = {"workflow_id", "version_id"}
-KEYS = {("executions", "idempotency_key"), ("outbox", "idempotency_key"), ("contacts", "external_id")}
+KEYS = {
+    *(("executions", name) for name in ("idempotency_key", "key_hash", "workspace_key_hash")),
+    *(("outbox", "idempotency_key"), ("contacts", "external_id")),
+}
 LONGER = {("contacts", "external_id")}
 """What a copy has an id for, and its model a name."""
 COLUMNS = """

@@ -54,6 +54,7 @@ WHOLE = {
     "list_live_executions": "walks through what is in the queue, here as much as has ended",
     **dict.fromkeys(("count_reachable", "count_audience_lacking"), "counts an audience, here every contact"),
     "list_unplanned_lists": "looks at every run of a workspace",
+    "has_executions": "reads what a workspace has started since, up to the first of a workflow; only deleting asks",
     "list_failed_executions": "may take the index of all executions for that of the failed ones: they begin alike",
     "lock_enrollments_behind": "may read all enrollments of a sequence for a page; a person moves them, once",
     "find_due_workspaces": "reads the queue, whose statistics are looked after (kernel/planner.py)",

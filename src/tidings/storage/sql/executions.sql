@@ -95,7 +95,9 @@ select id, node, ordinal, channel, provider, recipient, payload, status, in_doub
 -- name: list_execution_attempts
 -- The attempts of an execution's items that did not succeed.
 select a.item_id, a.attempt, a.outcome, a.error, a.started_at, a.ended_at
-  from outbox o
-  join attempts a on a.shard = :shard and a.item_id = o.id
- where o.shard = :shard and substr(o.idempotency_key, 1, 8) = place_of(:execution_id) and o.execution_id = :execution_id
+  from attempts a
+ where a.shard = :shard
+   and a.item_id = any(array(select o.id from outbox o
+                              where o.shard = :shard and substr(o.idempotency_key, 1, 8) = place_of(:execution_id)
+                                and o.execution_id = :execution_id))
  order by a.item_id, a.attempt;

@@ -28,15 +28,13 @@ select status, in_doubt, count(*) as items
   from (select o.status, o.in_doubt
           from executions e
           join outbox o on o.shard = :shard and substr(o.idempotency_key, 1, 8) = place_of(e.id)
-                       and o.execution_id is not distinct from e.id and o.tenant_id = :tenant
-                       and o.workspace_id = :workspace
+                       and o.execution_id is not distinct from e.id and o.tenant_id = e.tenant_id
          where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace
         union all
         select o.status, o.in_doubt
           from events e
           join outbox o on o.shard = :shard and substr(o.idempotency_key, 1, 8) = place_of(e.id)
-                       and o.event_id is not distinct from e.id and o.tenant_id = :tenant
-                       and o.workspace_id = :workspace
+                       and o.event_id is not distinct from e.id and o.tenant_id = e.tenant_id
          where e.shard = :shard and e.tenant_id = :tenant and e.workspace_id = :workspace
         union all
         select o.status, o.in_doubt

@@ -37,11 +37,13 @@ returning id;
 -- name: has_executions
 -- Whether one shard holds an execution of a workflow. No index says it, as only deleting asks: it reads what the workspace
 -- has started since the workflow was made, up to the first of the workflow.
-select exists (
-    select from executions
+select (
+    select id from executions
      where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and id >= :since
        and workflow_id = :workflow_id
-) as found;
+     order by id -- so that it is the list of the workspace that is read, and not the whole shard
+     limit 1
+) is not null as found;
 
 -- name: delete_workflow
 -- Hides a workflow for ever; its versions stay, because executions name them. Active ones that were used are refused.
