@@ -6,7 +6,6 @@ from uuid import uuid4
 import pytest
 
 from tests.cli.conftest import Command
-from tidings.engine import Engine
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "workflows").glob("*.yaml"))
 WELCOME = """
@@ -133,11 +132,9 @@ def test_workflows_are_listed_and_filtered(tidings: Command, welcome: Path) -> N
     assert tidings("workflows", "list", "--workspace", "other").out == "there is no workflow\n"
 
 
-async def test_a_triggered_workflow_is_removed_only_when_it_is_not_active(
-    tidings: Command, welcome: Path, engine: Engine
-) -> None:
+def test_a_triggered_workflow_is_removed_only_when_it_is_not_active(tidings: Command, welcome: Path) -> None:
     tidings("workflows", "apply", str(welcome))
-    await engine.trigger("welcome", {"email": "ann@example.com"}, "k1")
+    tidings("trigger", "welcome", "--data", '{"email": "ann@example.com"}')
 
     refused = tidings("workflows", "delete", "welcome", "--yes")
     switched = tidings("workflows", "deactivate", "welcome")

@@ -22,7 +22,7 @@ from tidings.domain.workflows.function import Endpoint
 from tidings.engine import Engine
 
 ACME, RIVAL = Workspace("acme", "main"), Workspace("rival", "main")
-CALL = {"steps": [{"name": "one", "function": "f", "action": "go", "timeoutSeconds": 0.3}], "timeoutSeconds": 86_400}
+CALL = {"steps": [{"name": "one", "function": "f", "action": "go"}], "timeoutSeconds": 86_400}
 ITEMS = "select status, attempts from outbox where tenant_id = $1"
 OPEN = "select provider, times, tried_at is not null from provider_pauses"
 
