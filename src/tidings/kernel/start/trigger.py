@@ -28,6 +28,7 @@ from tidings.kernel.start.check import (
     find_workflow,
 )
 from tidings.storage import start
+from tidings.storage.database import Tx
 from tidings.storage.define import FoundWorkflow
 from tidings.storage.load import frontier_to_json
 
@@ -134,7 +135,7 @@ async def _store_shard(
     # Made once: after an unknown commit they tell what this call started.
     ids = {key: kernel.new_id(bucket, now) for key, bucket in buckets.items()}
     contacts = {key: checked.contact_of(checked.fresh[key]) for key in ids}
-    write = partial(
+    start_all = partial(
         start.start_executions,
         shard=shard,
         workspace=workspace,
@@ -154,8 +155,13 @@ async def _store_shard(
         lane=lane,
         due_at=beginning.due_at,
     )
-    crash_points.reach("before_trigger_commit")
-    new = await kernel.db.persist(write, alone=True)
+
+    async def write(tx: Tx) -> Mapping[str, UUID]:
+        new = await start_all(tx)
+        crash_points.reach("before_trigger_commit")
+        return new
+
+    new = await kernel.db.persist(write, alone=not crash_points.is_armed("before_trigger_commit"))
     found = await _taken_before(kernel, shard, workspace, checked, [key for key in ids if key not in new])
     return {key: Started(id, id != ids[key], beginning, contacts[key]) for key, id in {**new, **found}.items()}
 
