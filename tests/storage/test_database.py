@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from traceback import format_exception
 from types import SimpleNamespace
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -247,6 +248,19 @@ async def test_a_connection_forgets_its_old_plans_before_it_is_used(
     await db.close()
 
     assert discarded == [0, 0, 1, 1, 2]
+
+
+async def test_one_plan_serves_every_call(db: Database) -> None:
+    by_id = Statement("by_id", "select id from executions where shard = $1 and id = any($2::uuid[])", ("shard", "ids"))
+    planned = Statement(
+        "planned", "select generic_plans, custom_plans from pg_prepared_statements where statement = $1", ("text",)
+    )
+    async with db.autocommit() as tx:
+        for _ in range(3):
+            await tx.fetch(by_id, shard=0, ids=[UUID(int=1)])
+        [counts] = await tx.fetch(planned, text=by_id.text)
+
+    assert tuple(counts) == (3, 0)
 
 
 async def test_an_error_of_the_database_names_no_row_and_no_value(db: Database) -> None:

@@ -13,6 +13,8 @@ run empty again. A wrong plan reads a whole shard for each row of a batch: 13 ms
    merge joins there is one plan to find. Only our own statements run on these connections.
 3. Plans are forgotten every five seconds, before a connection is used (PlansAnew). A prepared statement keeps the plan
    that was made while its table was small; after a burst of 200,000 rows such a plan took seconds.
+   Until then a plan serves every call, whatever it asks for (`plan_cache_mode`): left to itself PostgreSQL plans the
+   first five calls anew, and for ever what seems cheaper with the values known, as a list of one id does.
 4. A queue that is taken for empty is analyzed (kernel/planner.py). Vacuum notes how full pages are; where it came by
    when the queue had run empty, the planner believes so until autovacuum comes by, a minute later or more. Rejected:
    statements that no belief can mislead. Six were rewritten so and held; twenty others that join the queue did not.
@@ -46,6 +48,7 @@ PLANNER_SETTINGS = {
     "enable_mergejoin": "off",
     "random_page_cost": "1.1",
     "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
 }
 REPLAN_SECONDS = 5.0
 
