@@ -4,7 +4,7 @@ The unique index decides, never a check before an insert. Reached from engine.py
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -155,15 +155,18 @@ async def _store_shard(
         lane=lane,
         due_at=beginning.due_at,
     )
+    new = await _commit(kernel, start_all)
+    found = await _taken_before(kernel, shard, workspace, checked, [key for key in ids if key not in new])
+    return {key: Started(id, id != ids[key], beginning, contacts[key]) for key, id in {**new, **found}.items()}
 
+
+async def _commit(kernel: Kernel, start_all: Callable[[Tx], Awaitable[Mapping[str, UUID]]]) -> Mapping[str, UUID]:
     async def write(tx: Tx) -> Mapping[str, UUID]:
         new = await start_all(tx)
         crash_points.reach("before_trigger_commit")
         return new
 
-    new = await kernel.db.persist(write, alone=not crash_points.is_armed("before_trigger_commit"))
-    found = await _taken_before(kernel, shard, workspace, checked, [key for key in ids if key not in new])
-    return {key: Started(id, id != ids[key], beginning, contacts[key]) for key, id in {**new, **found}.items()}
+    return await kernel.db.persist(write, alone=not crash_points.is_armed("before_trigger_commit"))
 
 
 async def _taken_before(
