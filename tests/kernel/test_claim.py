@@ -43,7 +43,7 @@ from tidings.kernel.wake import as_payload, from_payload
 from tidings.providers.fake import FakeProvider
 from tidings.storage import claim as storage_claim
 from tidings.storage import clock as storage_clock
-from tidings.storage.database import Database
+from tidings.storage.database import Database, TransientFailure
 
 
 async def test_rule_1_claim_and_release_each_add_one_to_the_fence(engine: Engine, sql: Sql) -> None:
@@ -130,6 +130,28 @@ async def test_what_is_due_first_is_claimed_first(engine: Engine, clock: ManualC
     leases = await claim_due(engine.kernel, Shard(0), Lane.TRANSACTIONAL, limit=1)
 
     assert [lease.id for lease in leases] == ids
+
+
+async def test_a_worker_that_leaves_does_not_wait_for_a_claim_that_cannot_be_read_back(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = asyncio.Event()
+
+    async def fail(*_: object, **__: object) -> None:
+        raise TransientFailure("the database is gone")
+
+    async def fail_again(*_: object, **__: object) -> None:
+        asked.set()
+        raise TransientFailure("the database is gone")
+
+    monkeypatch.setattr(storage_claim, "claim_due", fail)
+    monkeypatch.setattr(storage_claim, "reread_claim", fail_again)
+    claiming = asyncio.create_task(claim_due(engine.kernel, Shard(0), Lane.TRANSACTIONAL, 10))
+    await asked.wait()
+    engine.kernel.draining.set()
+
+    async with asyncio.timeout(60):
+        assert await claiming == []
 
 
 async def test_a_claim_whose_answer_is_lost_is_read_back(engine: Engine, sql: Sql) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Claimed, Lane
 from tidings.kernel import crash_points
-from tidings.kernel.flow.turns import claim_turn, whose_turn
+from tidings.kernel.flow.turns import claim_turn, read_back, whose_turn
 from tidings.kernel.kernel import Kernel
 from tidings.storage import claim
 from tidings.storage.claim import ClaimScope
@@ -43,10 +43,7 @@ async def _claim_first(kernel: Kernel, shard: Shard, lane: Lane, limit: int) -> 
         async with kernel.db.autocommit() as tx:
             claimed = await claim.claim_due(tx, scope=scope)
     except TransientFailure:
-        leases = await kernel.db.persist(
-            lambda tx: claim.reread_claim(tx, shard=shard, lane=lane, lease_until=until), alone=True
-        )
-        claimed = claim.Claim(leases, reached=None)
+        claimed = await read_back(kernel, (shard, lane), until)
     if claimed.suspect_due_at:
         kernel.claim_floor.suspected((shard, lane), claimed.suspect_due_at, now)
     elif claimed.reached:

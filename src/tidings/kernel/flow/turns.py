@@ -4,6 +4,7 @@ Reached from claim.py. While everything that is due fits into a claim, nothing h
 the workspaces with work are looked up a few times a second, each in one step through an index.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,6 +24,7 @@ from tidings.storage.turns import DueWorkspace
 
 MOST_LOOKED_AT = 1_000
 """How many workspaces one look goes through; the next goes on behind them."""
+LEAVING_SECONDS = 2.0
 EVERYBODY = 0
 """Stands for no workspace: how far looks at all of them have come is remembered under it."""
 
@@ -57,13 +59,29 @@ async def claim_turn(kernel: Kernel, place: Place, whose: Sequence[int], limit: 
                 else await turns.claim_due_of_some(tx, workspace_hashes=whose, scope=scope)
             )
     except TransientFailure:
-        leases = await kernel.db.persist(
-            lambda tx: claim.reread_claim(tx, shard=shard, lane=lane, lease_until=until), alone=True
-        )
-        claimed = Claim(leases, reached=None)
+        claimed = await read_back(kernel, place, until)
     _note(kernel, place, whose, claimed, is_all=len(claimed.leases) < limit, now=now)
     crash_points.reach("after_claim")
     return claimed.leases
+
+
+async def read_back(kernel: Kernel, place: Place, until: datetime) -> Claim:
+    """Read back a claim whose answer was lost, by its own expiry time, for as long as that takes.
+
+    A worker that is to leave waits only a moment more for its database: what it may have claimed expires by itself.
+    """
+    shard, lane = place
+    find = partial(claim.reread_claim, shard=shard, lane=lane, lease_until=until)
+    reading = asyncio.ensure_future(kernel.db.persist(find, alone=True))
+    leaving = asyncio.ensure_future(kernel.draining.wait())
+    try:
+        await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({reading}, timeout=LEAVING_SECONDS)
+        return Claim(reading.result() if reading.done() else [], reached=None)
+    finally:
+        reading.cancel()
+        leaving.cancel()
+        await asyncio.gather(reading, leaving, return_exceptions=True)
 
 
 def _note(kernel: Kernel, place: Place, whose: Sequence[int], claimed: Claim, *, is_all: bool, now: datetime) -> None:
