@@ -197,7 +197,7 @@ def _spent(one: _InDoubt) -> Fact:
 
 
 def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Awaitable[Evidence]:
-    doubtful = Doubtful(item.recipient, item.key, item.first_marked_at or now)
+    doubtful = Doubtful(item.recipient, item.key, item.first_marked_at or now, item.payload or {})
     return look_up(kernel.providers[item.provider], item.id, doubtful)
 
 
