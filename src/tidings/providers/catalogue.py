@@ -8,6 +8,8 @@ from tidings.domain.connections.kind import ProviderKind
 
 _VENDORS = (
     "amazon_ses",
+    "mailgun",
+    "postmark",
     "resend",
     "sendgrid",
 )
