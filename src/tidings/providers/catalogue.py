@@ -6,7 +6,14 @@ from importlib import import_module
 
 from tidings.domain.connections.kind import ProviderKind
 
-_VENDORS = ("resend", "smtp")
+_VENDORS = (
+    "amazon_ses",
+    "mailgun",
+    "postmark",
+    "resend",
+    "sendgrid",
+    "smtp",
+)
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""
 
 

@@ -52,12 +52,16 @@ class Setting:
     choices: Sequence[str] = ()
     is_address: bool = False
     """Whether it says where credentials are sent: with another value they must be given anew."""
+    matches: str = ""
+    """A regular expression for the whole of a string, where not every string will do."""
 
     def problem_of(self, value: object) -> str | None:
         """Why a value will not do, with the remedy; the value of a secret is never repeated."""
         problem = _TYPE_PROBLEMS[self.type](value)
         if problem is None and self.choices and value not in self.choices:
             problem = f"use one of {', '.join(self.choices)}"
+        if problem is None and self.matches and not re.fullmatch(self.matches, str(value)):
+            problem = f"write it like {self.example}"
         if problem is None:
             return None
         return problem if self.is_secret else f"{quoted(value)} will not do: {problem}"
