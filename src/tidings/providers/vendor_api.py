@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, assert_never
+from urllib.parse import urlencode
 
 import msgspec
 
 from tidings.domain.connections.kind import ConnectionSettings
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
-from tidings.domain.flow.outcome import Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart, ProviderClass
 from tidings.domain.private_addresses import FindPrivateAddresses
 from tidings.providers.guard import REMEDY
@@ -113,6 +114,13 @@ class VendorCalls:
         end = await self._transport.send(asked, until, may_start)
         return self._whole(end) if isinstance(end, HttpAnswer) else self._without_answer(end)
 
+    async def ask(self, request: HttpRequest, workspace: Workspace, until: float) -> VendorAnswer | CannotTell:
+        """Ask what became of an earlier call; return the answer of a success, and nothing else says anything."""
+        answer = await self.call(request, workspace, until, _always)
+        if not isinstance(answer, VendorAnswer):
+            return CannotTell("nothing was asked" if isinstance(answer, Accepted) else answer.reason)
+        return answer if answer.is_success else CannotTell(answer.reason())
+
     async def close(self) -> None:
         """Let go of every connection."""
         await self._transport.close()
@@ -204,6 +212,10 @@ class VendorProvider:
         return asyncio.get_running_loop().time() + seconds - min(1.0, seconds / 10)
 
 
+def _always() -> bool:
+    return True
+
+
 async def nothing_to_ask(vendor: str) -> Evidence:
     """The answer of a vendor that cannot be asked what became of a message."""
     return CannotTell(f"{vendor} cannot be asked what became of a message")
@@ -233,3 +245,9 @@ def json_request(url: str, body: object, *headers: tuple[str, str], method: str 
     """A request whose body is JSON, with the same bytes at every attempt."""
     kinds = [("Content-Type", "application/json"), ("Accept", "application/json")]
     return HttpRequest(method, url, [*kinds, *headers], msgspec.json.encode(body, order="deterministic"))
+
+
+def form_request(url: str, fields: Mapping[str, str], *headers: tuple[str, str]) -> HttpRequest:
+    """A request whose body is a form."""
+    kinds = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
+    return HttpRequest("POST", url, [*kinds, *headers], urlencode(fields).encode())

@@ -197,7 +197,8 @@ def _spent(one: _InDoubt) -> Fact:
 
 
 def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Awaitable[Evidence]:
-    doubtful = Doubtful(item.recipient, item.key, item.first_marked_at or now, item.payload or {})
+    asked_since = item.first_marked_at or now
+    doubtful = Doubtful(item.recipient, item.key, asked_since, item.payload or {}, item.workspace)
     return look_up(kernel.providers[item.provider], item.id, doubtful)
 
 
