@@ -6,6 +6,7 @@ from tidings.domain.flow.item import Marked, Payload
 from tidings.domain.flow.outcome import Rejected
 
 _LONGEST_TEMPLATE_NAME = 512
+ONE_PLACE = Rejected("a webhook posts to one place: use the recipient default")
 
 
 class ApprovedTemplate(msgspec.Struct, frozen=True):
@@ -29,12 +30,6 @@ def text_of(item: Marked) -> str | Rejected:
     """Return what a message says."""
     name = item.channel.traits.text or "body"
     return item.payload.get(name) or Rejected(f"the message has no {name}")
-
-
-def titled(item: Marked, title_format: str = "{}") -> str | Rejected:
-    """Return what a message says below its title, if it has one, for places that know no titles."""
-    text, title = text_of(item), item.payload.get("title")
-    return f"{title_format.format(title)}\n{text}" if title and isinstance(text, str) else text
 
 
 def template_of(payload: Payload) -> ApprovedTemplate | Rejected | None:

@@ -27,3 +27,16 @@ def maker(kind: str, channel: Channel, /, **values: Value) -> Callable[[str, tim
         return found.build(ConnectionSettings(f"{kind}/test", channel, filled, deadline, 10, everything))
 
     return make
+
+
+def webhook_maker(kind: str, path: str, /, **settings: Value) -> Callable[[str, timedelta], Provider]:
+    """What makes a provider whose address is its password, for an address and a deadline."""
+    found = CATALOGUE[kind]
+
+    def make(url: str, deadline: timedelta) -> Provider:
+        address = {"webhookUrl": f"{url}{path}"}
+        assert found.problems_of(settings, address) == []
+        filled = found.filled({**settings, **address})
+        return found.build(ConnectionSettings(f"{kind}/test", Channel.CHAT, filled, deadline, 10, everything))
+
+    return make
