@@ -12,7 +12,10 @@ _VENDORS = (
     "postmark",
     "resend",
     "sendgrid",
+    "slack",
+    "slack_webhook",
     "smtp",
+    "twilio",
 )
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""
 
