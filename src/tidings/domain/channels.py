@@ -38,7 +38,7 @@ class Traits:
 
 
 class Channel(StrEnum):
-    """The ways to reach a person, `social` for posts to accounts, and `function` for a call to code."""
+    """The ways to reach a person, `social` for posts to accounts, `webhook` for systems, and `function` for a call to code."""
 
     traits: Traits
 
@@ -108,6 +108,10 @@ class Channel(StrEnum):
     SOCIAL = (
         "social",
         Traits(text="body", wanted="give posts, each with a body and accounts", success="posted", batch="post"),
+    )
+    WEBHOOK = (
+        "webhook",
+        Traits(text="body", wanted="give posts, each with a body and accounts: https addresses, or default"),
     )
     FUNCTION = ("function", Traits())
 
