@@ -38,7 +38,7 @@ class Traits:
 
 
 class Channel(StrEnum):
-    """The ways to reach a person, `social` for posts to accounts, `webhook` for systems, and `function` for a call to code."""
+    """The ways to reach a person, `social` for posts, `webhook` for systems, and `function` for a call to code."""
 
     traits: Traits
 

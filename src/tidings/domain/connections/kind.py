@@ -50,12 +50,16 @@ class Setting:
     is_secret: bool = False
     default: Value | None = None
     choices: Sequence[str] = ()
+    check: Callable[[str], str | None] | None = None
+    """Says why a string of the right type will not do, with the remedy and without the string; None when it will."""
 
     def problem_of(self, value: object) -> str | None:
         """Why a value will not do, with the remedy; the value of a secret is never repeated."""
         problem = _TYPE_PROBLEMS[self.type](value)
         if problem is None and self.choices and value not in self.choices:
             problem = f"use one of {', '.join(self.choices)}"
+        if problem is None and self.check is not None:
+            problem = self.check(str(value))
         if problem is None:
             return None
         return problem if self.is_secret else f"{quoted(value)} will not do: {problem}"
@@ -157,10 +161,17 @@ def base_url(default: str) -> Setting:
     )
 
 
-def secret(name: str, doc: str, *, is_required: bool = True, has_lines: bool = False) -> Setting:
+def secret(
+    name: str,
+    doc: str,
+    *,
+    is_required: bool = True,
+    has_lines: bool = False,
+    check: Callable[[str], str | None] | None = None,
+) -> Setting:
     """A setting that is sealed and never shown again."""
     kind = SettingType.LINES if has_lines else SettingType.TEXT
-    return Setting(name=name, doc=doc, type=kind, is_required=is_required, is_secret=True)
+    return Setting(name=name, doc=doc, type=kind, is_required=is_required, is_secret=True, check=check)
 
 
 def _place_of(setting: Setting) -> str:
