@@ -23,7 +23,7 @@ BLOCKS = [
 ]
 ABOUT = {"name", "description", "active"}
 NODES = [yaml.safe_load(node) for node in re.findall(r"\| `(\{id: a, type: .*?\})` \|", TEXT)]
-TYPES = {"email", "sms", "whatsapp", "push", "voice", "social", "function", "delay", "branch"}
+TYPES = {"email", "sms", "whatsapp", "push", "voice", "social", "webhook", "function", "delay", "branch"}
 
 
 def graph(*nodes: dict[str, Any], edges: list[dict[str, Any]] | None = None) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Traits:
 
 
 class Channel(StrEnum):
-    """The ways to reach a person, `social` for posts to accounts, and `function` for a call to code."""
+    """The ways to reach a person, `social` for posts, `webhook` for systems, and `function` for a call to code."""
 
     traits: Traits
 
@@ -110,6 +110,10 @@ class Channel(StrEnum):
         Traits(text="body", wanted="give posts, each with a body and accounts", success="posted", batch="post"),
     )
     CHAT = ("chat", Traits(subject="title", text="body", wanted="give body"))
+    WEBHOOK = (
+        "webhook",
+        Traits(text="body", wanted="give posts, each with a body and accounts: https addresses, or default"),
+    )
     FUNCTION = ("function", Traits())
 
     @property

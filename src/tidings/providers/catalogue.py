@@ -8,6 +8,7 @@ from tidings.domain.connections.kind import ProviderKind
 
 _VENDORS = (
     "amazon_ses",
+    "fcm",
     "mailgun",
     "postmark",
     "resend",
@@ -16,6 +17,7 @@ _VENDORS = (
     "slack_webhook",
     "smtp",
     "twilio",
+    "webhook",
 )
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""
 
