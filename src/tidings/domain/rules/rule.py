@@ -126,14 +126,14 @@ class RuleDefinition:
     steps: tuple[RuleStep, ...]
     id: UUID | None = None
 
-    @property
-    def enabled_steps(self) -> list[RuleStep]:
+    @cached_property
+    def enabled_steps(self) -> Sequence[RuleStep]:
         """The steps that are sent, in their order: `stepOrder`, then the older one, then as they were written."""
         newest = datetime.max.replace(tzinfo=UTC)
         enabled = [step for step in self.steps if step.enabled]
-        return sorted(enabled, key=lambda step: (step.step_order, step.created_at or newest))
+        return tuple(sorted(enabled, key=lambda step: (step.step_order, step.created_at or newest)))
 
-    @property
+    @cached_property
     def required(self) -> frozenset[str]:
         """The dotted paths that every event must have for what would be sent now."""
         sources = [source for step in self.enabled_steps for source in step.every_template.values()]
