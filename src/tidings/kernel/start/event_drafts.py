@@ -10,7 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.channels import HTML_FIELDS, Channel
-from tidings.domain.connections.route import Route
+from tidings.domain.connections.route import SendingRoute
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.ids import Workspace
@@ -106,7 +106,7 @@ def _drafts(
     return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
 
 
-def _route(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[Route | None, str | None]:
+def _route(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[SendingRoute | None, str | None]:
     try:
         return kernel.route(workspace, channel), None
     except ChannelNotReady as error:
