@@ -13,7 +13,8 @@ import structlog
 
 from tests.cli.conftest import Command
 from tidings.cli.running import configure_logs
-from tidings.config import CREDENTIAL_PREFIX, (
+from tidings.config import (
+    CREDENTIAL_PREFIX,
     OTHER_VARIABLES,
     Config,
     LogFormat,
