@@ -87,6 +87,11 @@ class LoadedRun(msgspec.Struct, frozen=True):
     max_lateness: timedelta | None
 
     @property
+    def where(self) -> Workspace:
+        """The workspace it is of."""
+        return workspace_of(self.tenant, self.workspace)
+
+    @property
     def begins_at(self) -> datetime:
         """When its first item may be called for."""
         return max(self.created_at, self.scheduled_for or self.created_at)

@@ -40,7 +40,7 @@ DOCUMENTED = [
     DocumentedAnswer("daily_quota_exceeded", error(429, "daily_quota_exceeded"), Unavailable("")),
     DocumentedAnswer("monthly_quota_exceeded", error(429, "monthly_quota_exceeded"), Unavailable("")),
     DocumentedAnswer("rate_limit_exceeded", error(429, "rate_limit_exceeded"), RetryLater("", uses_attempt=False)),
-    DocumentedAnswer("application_error", error(500, "application_error"), RetryLater),
+    DocumentedAnswer("application_error", error(500, "application_error"), Unknown),
     DocumentedAnswer("no id", HttpReply(200, {}), Unknown),
 ]
 
