@@ -9,8 +9,6 @@ from tidings.domain.content.interpolation import interpolation_of
 from tidings.domain.content.linked import SEPARATOR, as_written, join, split
 from tidings.domain.content.linking import (
     FrozenTemplate,
-    TemplateFormat,
-    TemplateKind,
     link,
     linked,
     problems_of,
@@ -29,6 +27,7 @@ from tidings.domain.content.template import (
     walk_variables,
 )
 from tidings.domain.errors import TemplateInvalid
+from tidings.views.templates import TemplateFormat, TemplateKind
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

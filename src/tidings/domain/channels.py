@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+LAYOUT = "layout"
+"""Names the template that wraps the HTML of a message."""
+SENDER = "sender"
+"""Names whom a message is from."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
@@ -21,6 +26,8 @@ class Traits:
     html: str | None = None
     wanted: str = ""
     """What the content of a campaign must have, in words."""
+    has_sender: bool = False
+    """Whether whom a message is from can be said: a sender of the workspace."""
     needs_subject: bool = False
     """Whether it is refused without a subject; a step of a sequence gets the sequence's name for one."""
     has_version: bool = False
@@ -55,6 +62,7 @@ class Channel(StrEnum):
             text="body",
             html="html",
             wanted="give subject, and body or html",
+            has_sender=True,
             needs_subject=True,
             has_attachments=True,
             address_fields=("email",),
@@ -67,6 +75,7 @@ class Channel(StrEnum):
         Traits(
             text="body",
             wanted="give body",
+            has_sender=True,
             address_fields=("phone",),
             address_name="phone number",
             own_addresses="customPhones",
@@ -77,6 +86,7 @@ class Channel(StrEnum):
         Traits(
             text="body",
             wanted="give body",
+            has_sender=True,
             address_fields=("whatsapp", "phone"),
             address_name="WhatsApp or phone number",
             own_addresses="customPhones",
@@ -97,6 +107,7 @@ class Channel(StrEnum):
         Traits(
             text="script",
             wanted="give script, and perhaps its version",
+            has_sender=True,
             has_version=True,
             address_fields=("phone",),
             address_name="phone number",
@@ -113,8 +124,10 @@ class Channel(StrEnum):
 
     @property
     def content_fields(self) -> tuple[str, ...]:
-        """The templates that a message takes, in the order a person reads them; none for a call to code."""
-        return tuple(one for one in (self.traits.subject, self.traits.text, self.traits.html) if one)
+        """What a message is made of, in the order a person reads it; nothing for a call to code."""
+        says = (self.traits.subject, self.traits.text, self.traits.html)
+        names = (LAYOUT if self.traits.html else None, SENDER if self.traits.has_sender else None)
+        return tuple(one for one in (*says, *names) if one)
 
     @property
     def job_type(self) -> str:
@@ -131,6 +144,9 @@ HTML_FIELDS = frozenset(channel.traits.html for channel in Channel if channel.tr
 """The templates in which what is filled in is escaped."""
 FIRST_FIELDS = frozenset(channel.traits.subject for channel in Channel if channel.traits.subject)
 """The templates that a person reads first."""
+NAMING_FIELDS = frozenset({LAYOUT, SENDER})
+"""Parts of a message that name something of the workspace, and say nothing themselves."""
+SENDER_CHANNELS = tuple(channel for channel in Channel if channel.traits.has_sender)
 
 
 def one_of(channels: tuple[Channel, ...]) -> str:

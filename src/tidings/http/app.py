@@ -25,8 +25,10 @@ from tidings.http import (
     providers,
     rules,
     runs,
+    senders,
     sequences,
     simulate,
+    templates,
     triggers,
     workflows,
     workspaces,
@@ -50,6 +52,7 @@ RESOURCES = (
     *(workflows, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
+    *(senders, templates),
     *(keys, functions, workspaces, providers, audit, health, docs),
 )
 

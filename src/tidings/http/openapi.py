@@ -32,12 +32,14 @@ from tidings.http.resource import ViewRoute
 from tidings.http.rule_requests import GivenCancel, GivenEvent, GivenRule
 from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry
 from tidings.http.segment_requests import ChangedSegment, GivenSegment
+from tidings.http.sender_requests import ChangedSender, GivenSender
 from tidings.http.sequence_requests import ChangedSequence, ChangedStep, GivenSequence, GivenStep
 from tidings.http.simulation_requests import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
     GivenWorkflowSimulation,
 )
+from tidings.http.template_requests import ChangedTemplate, GivenTemplate, GivenTemplatePreview
 from tidings.http.trigger_requests import GivenNamedTrigger, GivenReplay, GivenTrigger, GivenTriggers
 from tidings.http.view_schemas import describe_views, reference
 from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
@@ -71,6 +73,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenEnrollment, GivenEnrolling, GivenEnrollmentStatus, GivenEnrollmentStatuses),
     *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
+    *(GivenSender, ChangedSender, GivenTemplate, ChangedTemplate, GivenTemplatePreview),
     *(GivenRetry, GivenResolution, GivenResolutions),
     *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation),
 )

@@ -26,6 +26,7 @@ from tidings.kernel.process.claim_floor import ClaimFloor
 from tidings.kernel.process.claim_turns import Turns
 from tidings.kernel.process.in_hand import InHand
 from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
+from tidings.kernel.process.known_senders import KnownSenders
 from tidings.kernel.process.rests import HostRests, Rests
 from tidings.kernel.process.shares import ProviderShare, Shares
 from tidings.kernel.process.stops import Stops
@@ -85,6 +86,7 @@ class Kernel:
     host_rests: HostRests = field(default_factory=HostRests)
     route_table: RouteTable = field(default_factory=RouteTable)
     roster: Roster = field(default_factory=Roster)
+    senders: KnownSenders = field(default_factory=KnownSenders)
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
     statistics: Statistics = field(init=False)

@@ -4,12 +4,14 @@ Reached from resources/rules.py and kernel/start/event.py.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
 from msgspec import Struct
 
+from tidings.domain.content.linking import FROZEN
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
@@ -34,6 +36,7 @@ class FoundRule(Struct, frozen=True, kw_only=True):
     audience: RuleAudience
     enabled: bool
     steps: Sequence[Json]
+    templates: Json
     created_at: datetime
     updated_at: datetime
 
@@ -51,10 +54,10 @@ class FoundRule(Struct, frozen=True, kw_only=True):
     def definition(self) -> RuleDefinition:
         """The rule as events are routed by it."""
         read = read_rule(
-            {**self.key._asdict(), "enabled": self.enabled, "steps": self.steps},
+            {**self.key._asdict(), "enabled": self.enabled, "steps": self.steps, FROZEN: self.templates},
             is_stored=True,
         )
-        return RuleDefinition(read.key, read.enabled, read.steps, self.id)
+        return replace(read, id=self.id)
 
 
 class RuleOrFallback(FoundRule, frozen=True, kw_only=True):
@@ -74,6 +77,7 @@ async def insert_rule(
     audience: RuleAudience,
     enabled: bool,
     steps: Sequence[Json],
+    templates: Json,
     required: Sequence[str],
     now: datetime,
 ) -> None:
@@ -94,10 +98,18 @@ async def lock_rule(
 
 
 async def update_rule(
-    tx: Tx, *, id: UUID, key: RuleKey, enabled: bool, steps: Sequence[Json], required: Sequence[str], now: datetime
+    tx: Tx,
+    *,
+    id: UUID,
+    key: RuleKey,
+    enabled: bool,
+    steps: Sequence[Json],
+    templates: Json,
+    required: Sequence[str],
+    now: datetime,
 ) -> None:
     """Write a rule, or raise Conflict when another has its key."""
-    given = {**key._asdict(), "enabled": enabled, "steps": steps, "required": required}
+    given = {**key._asdict(), "enabled": enabled, "steps": steps, "templates": templates, "required": required}
     try:
         await tx.fetch(_SQL["update_rule"], id=id, now=now, **given)
     except asyncpg.UniqueViolationError as error:

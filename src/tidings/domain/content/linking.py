@@ -8,40 +8,24 @@ passed in; kernel/templates.py finds them.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
 
-from tidings.domain.channels import HTML_FIELDS
+from tidings.domain.channels import HTML_FIELDS, LAYOUT
 from tidings.domain.content.linked import MAX_RENDER_DEPTH, NOT_WRITTEN, SEPARATOR, Part, Use, join
 from tidings.domain.content.template import MAX_SOURCE_CHARS, MAX_TAGS, place_in, tags_in
 from tidings.domain.errors import Problem, TemplateInvalid
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.storable import place_of
+from tidings.views.templates import TemplateFormat, TemplateKind
 
-LAYOUT = "layout"
-"""The field beside HTML that names the template to wrap it in."""
 FROZEN = "templates"
 """Under which a stored definition keeps the templates that it was published with."""
 
 _RENDERS = re.compile(r"""(?:^\{%-?|\n)\s*render\s+(["'])(?P<name>[^"'\n]*)\1""")
 _OTHERS_DATA = frozenset({"payload", "payloadTemplate", "payload_template"})
 """What a function gets may have a field called layout: that is the function's."""
-
-
-class TemplateKind(StrEnum):
-    """What a template is for: to be rendered inside of others, or to wrap a message."""
-
-    PARTIAL = "partial"
-    LAYOUT = "layout"
-
-
-class TemplateFormat(StrEnum):
-    """What a template is written in."""
-
-    HTML = "html"
-    TEXT = "text"
 
 
 class FrozenTemplate(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -85,10 +69,14 @@ def frozen_in(definition: Mapping[str, object]) -> Frozen:
     return msgspec.convert(definition.get(FROZEN, {}), dict[str, FrozenTemplate])
 
 
+def frozen_json(frozen: Frozen) -> dict[str, object]:
+    """Return templates as they are stored with what keeps them."""
+    return {name: msgspec.to_builtins(frozen[name]) for name in sorted(frozen)}
+
+
 def with_frozen(definition: Mapping[str, object], frozen: Frozen) -> dict[str, object]:
     """Return a definition to be stored with its templates."""
-    kept = {name: msgspec.to_builtins(frozen[name]) for name in sorted(frozen)}
-    return {**definition, **({FROZEN: kept} if kept else {})}
+    return {**definition, **({FROZEN: frozen_json(frozen)} if frozen else {})}
 
 
 def without_frozen(definition: Mapping[str, object]) -> dict[str, object]:
@@ -210,7 +198,7 @@ def _count_tags(source: str) -> int:
 
 def _linked(given: object, frozen: Frozen, layout: str | None = None, *, wraps: bool = True) -> object:
     if isinstance(given, str):
-        return _linked_text(given, layout, frozen)
+        return linked_text(given, frozen, layout)
     if isinstance(given, Mapping):
         own = _fields(given, wraps=wraps)
         return {name: _linked(one, frozen, wrapping, wraps=below) for name, one, wrapping, below in own}
@@ -219,7 +207,8 @@ def _linked(given: object, frozen: Frozen, layout: str | None = None, *, wraps: 
     return given
 
 
-def _linked_text(source: str, layout: str | None, frozen: Frozen) -> str:
+def linked_text(source: str, frozen: Frozen, layout: str | None = None) -> str:
+    """Return one template with everything that it renders in it."""
     wrapping = frozen.get(layout) if layout else None
     needed = _needed_by(source, frozen, {}) | ({} if wrapping is None else _needed_by(wrapping.text, frozen, {}))
     parts = [Part(name, one.use, one.text) for name, one in needed.items()]

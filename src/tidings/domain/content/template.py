@@ -238,7 +238,7 @@ def _parsed(source: str, html: bool) -> "ParsedTemplate":
     template = _parsed_text(linked.main, html)
     partials = {name: _parsed_part(name, part.text, html) for name, part in linked.parts.items()}
     layout = _parsed_part(linked.layout.name, linked.layout.text, html) if linked.layout else None
-    return ParsedTemplate(template, partials, layout, is_linked=bool(partials))
+    return ParsedTemplate(template, partials, layout)
 
 
 def _parsed_part(name: str, text: str, html: bool) -> "BoundTemplate":

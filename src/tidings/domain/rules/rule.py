@@ -6,7 +6,7 @@ is in routing.py.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from uuid import UUID
@@ -15,6 +15,8 @@ import msgspec
 
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
 from tidings.domain.content.attachment import AttachmentReference, problem_of_reference, problem_of_template
+from tidings.domain.content.linked import as_written
+from tidings.domain.content.linking import Frozen, frozen_in, linked
 from tidings.domain.content.template import has_liquid, required_variables
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.flow.item import Payload
@@ -36,7 +38,9 @@ LARGEST_ORDER = 1_000_000
 
 _CONTENT_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
 _RULE_FIELDS = ("trigger", "channel", "audience", "enabled", "steps")
-_READ_ONLY = frozenset({"id", "createdAt", "updatedAt", "created_at", "updated_at", "notReady", "not_ready"})
+_READ_ONLY = frozenset(
+    {"id", "createdAt", "updatedAt", "created_at", "updated_at", "notReady", "not_ready", "templates"}
+)
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
 _STEP_FIELDS = (
     *("id", "stepOrder", "enabled", "channel", "template", "delay", "sendBefore", "recipientConfig"),
@@ -125,6 +129,8 @@ class RuleDefinition:
     enabled: bool
     steps: tuple[RuleStep, ...]
     id: UUID | None = None
+    frozen: Frozen = field(default_factory=dict)
+    """The templates that its steps render, as they were when it was written."""
 
     @property
     def enabled_steps(self) -> list[RuleStep]:
@@ -145,6 +151,8 @@ def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a rule is an object with trigger, channel, audience and steps")])
     reader = _RuleReader(is_stored=is_stored)
+    frozen = frozen_in(raw) if is_stored else {}
+    raw = linked(raw) if is_stored else raw
     try:
         for place in unstorable_places(raw):
             reader.add(place, UNSTORABLE)
@@ -152,7 +160,7 @@ def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:
     except RecursionError:
         raise DefinitionInvalid([Problem("", "nested too deeply")]) from None
     reader.raise_if_any()
-    return rule
+    return replace(rule, frozen=frozen)
 
 
 def keep_steps(
@@ -173,7 +181,11 @@ def keep_steps(
 
 
 def _says(step: RuleStep) -> RuleStep:
-    return replace(step, id=None, created_at=None)
+    return replace(step, id=None, created_at=None, templates=_written(step.templates))
+
+
+def _written(templates: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: as_written(source) for name, source in templates.items()}
 
 
 def step_to_json(step: RuleStep) -> dict[str, object]:
@@ -182,15 +194,16 @@ def step_to_json(step: RuleStep) -> dict[str, object]:
         "id": str(step.id),
         "stepOrder": step.step_order,
         "enabled": step.enabled,
-        "template": dict(step.templates),
+        "template": _written(step.templates),
         "recipientConfig": None if step.recipients is None else _config_to_json(step.recipients),
         "delay": _duration_to_json(step.delay),
         "sendBefore": None
         if step.before is None
-        else {"time": step.time, "by": _duration_to_json(step.before) or "PT0S"},
+        else {"time": step.time and as_written(step.time), "by": _duration_to_json(step.before) or "PT0S"},
         "maxAttempts": step.max_attempts,
         "attachments": [
-            {"url": one.url, "filename": one.filename, "contentType": one.content_type} for one in step.attachments
+            {"url": as_written(one.url), "filename": as_written(one.filename), "contentType": one.content_type}
+            for one in step.attachments
         ],
         "createdAt": step.created_at.isoformat() if step.created_at else None,
     }

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 from typing import TypeGuard, TypeVar
 
-from tidings.domain.channels import CONTENT_FIELDS, FIRST_FIELDS, HTML_FIELDS, Channel
+from tidings.domain.channels import CONTENT_FIELDS, FIRST_FIELDS, HTML_FIELDS, LAYOUT, NAMING_FIELDS, Channel
 from tidings.domain.content import template
 from tidings.domain.content.interpolation import interpolation_of
 from tidings.domain.content.template_facts import WalkVariable
@@ -18,7 +18,7 @@ from tidings.domain.flow.condition import WITHOUT_VALUE, Compare, Condition, Eit
 from tidings.domain.flow.graph import OnFailure
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.domain.messages import did_you_mean, quoted, shown_number, unfit
-from tidings.domain.names import BREAKS_A_LINE, LONGEST_NAME, problem_of_name
+from tidings.domain.names import BREAKS_A_LINE, LONGEST_NAME, problem_of_name, problem_of_slug
 from tidings.domain.storable import place_of
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
 
@@ -146,11 +146,15 @@ class Reader:
         subject = channel.traits.subject
         if channel.traits.needs_subject and not self.is_stored and not found.get(str(subject)):
             self.add(f"{place}.{subject}", f"an {channel} needs a {subject}")
-        if not found.keys() - FIRST_FIELDS:
-            wanted = " or ".join(name for name in allowed if name not in FIRST_FIELDS)
-            self.add(f"{place}.{allowed[-1]}", f"an {channel} needs {wanted}")
+        saying = [name for name in allowed if name not in FIRST_FIELDS | NAMING_FIELDS]
+        if not found.keys() & {*saying}:
+            self.add(f"{place}.{saying[-1]}", f"an {channel} needs {' or '.join(saying)}")
+        if LAYOUT in found and not found.keys() & HTML_FIELDS:
+            self.add(f"{place}.{LAYOUT}", "wraps the HTML of a message, and there is none; give html with it")
         for name, source in found.items():
-            if not isinstance(source, str):
+            if name in NAMING_FIELDS and (wrong := problem_of_slug(source)):
+                self.add(f"{place}.{name}", wrong)
+            elif not isinstance(source, str):
                 self.add(f"{place}.{name}", f"{quoted(source)} is not a string")
             else:
                 self.check_template(source, f"{place}.{name}", html=name in HTML_FIELDS)

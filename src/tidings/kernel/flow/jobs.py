@@ -11,6 +11,7 @@ from typing import assert_never
 from uuid import UUID
 
 from tidings.domain.channels import HTML_FIELDS, Channel
+from tidings.domain.content.linking import linked_text
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.ids import Shard, workspace_of
@@ -37,6 +38,7 @@ from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.erase import erase_work
 from tidings.kernel.readiness import know_others
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 from tidings.kernel.start.event import load_event_work
 from tidings.log import log
 from tidings.storage import load, release
@@ -201,14 +203,24 @@ async def _render(
         ]
     )
     crash_points.reach("after_render")
-    results = list(zip(fresh, rendered, strict=True))
+    await know_senders(kernel, {kernel.runs[run_id].home for run_id in _runs_of(jobs.values())}, now)
+    results = [
+        (item, result if isinstance(result, RenderFailed) else _sent(kernel, jobs[item.owner], result))
+        for item, result in zip(fresh, rendered, strict=True)
+    ]
     failures = [
         Settlement(owners[item.owner], item.id, ItemStatus.FAILED, result.reason)
         for item, result in results
         if isinstance(result, RenderFailed)
     ]
     await settle(kernel, shard, failures, now)
-    return {item.id: result.fields for item, result in results if isinstance(result, Rendered)}
+    return {item.id: result for item, result in results if not isinstance(result, RenderFailed)}
+
+
+def _sent(kernel: Kernel, job: LoadedJob, result: Rendered) -> Payload | RenderFailed:
+    """What a provider gets of an item."""
+    channel = kernel.runs[job.run_id].channel if job.run_id else Channel.EMAIL
+    return sent_by(kernel, workspace_of(job.tenant, job.workspace), channel, result.fields)
 
 
 def _contacts_of(fresh: Sequence[LoadedItem]) -> set[UUID]:
@@ -245,9 +257,9 @@ def _render_job(
     if contact_id and contact_id in people:
         data[CONTACT] = people[contact_id].data
     post = data.get("post")
-    templates = (
-        {"body": str(post["body"])} if run.channel is Channel.SOCIAL and isinstance(post, Mapping) else run.content
-    )
+    templates = run.content
+    if run.channel is Channel.SOCIAL and isinstance(post, Mapping):
+        templates = {"body": linked_text(str(post["body"]), run.templates)}
     return RenderJob(templates, data, HTML_FIELDS, now, workspace_of(job.tenant, job.workspace))
 
 

@@ -23,6 +23,7 @@ from tidings.kernel.flow.report import Failure, read_failures
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import find_providers
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 
 FIRST_VISIT = 1
 WITHOUT_ROUTE = timedelta(seconds=30)
@@ -43,6 +44,7 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     for (case, _, _), case.provider in zip(to_plan, providers, strict=True):
         case.not_before = None if case.provider else now + WITHOUT_ROUTE
     to_plan = [one for one in to_plan if one[0].provider]
+    await know_senders(kernel, {case.loaded.workspace for case, _, node in to_plan if isinstance(node, Send)}, now)
     failures = await read_failures(kernel, [case.loaded for case, _, node in to_plan if node.id == ON_ERROR])
     rendered = await kernel.renderer.render([_render_job(*one, now, failures) for one in to_plan])
     crash_points.reach("after_render")
@@ -72,7 +74,8 @@ def _planned(
     execution = case.held.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
     failure = result.reason if isinstance(result, RenderFailed) else None
-    payload, late = _payload(node, fields), case.appointment.lateness(now) if case.appointment else None
+    made, late = _payload(kernel, case, node, fields), case.appointment.lateness(now) if case.appointment else None
+    payload, failure = ({}, failure or made.reason) if isinstance(made, RenderFailed) else (made, failure)
     seen = case.graph.beside(node.id, walked.vars) if walked.vars else None
     return [
         Planned(
@@ -97,8 +100,9 @@ def _planned(
     ]
 
 
-def _payload(node: Doer, fields: Mapping[str, str]) -> Payload:
+def _payload(kernel: Kernel, case: Case, node: Doer, fields: Mapping[str, str]) -> Payload | RenderFailed:
     if isinstance(node, Send):
-        return {name: fields[name] for name in node.fields if name in fields}
+        said = {name: fields[name] for name in node.fields if name in fields}
+        return sent_by(kernel, case.loaded.workspace, node.channel, said)
     seconds = f"{node.timeout.total_seconds():g}"
     return {"action": node.action, "payload": node.body(fields), "timeout": seconds}

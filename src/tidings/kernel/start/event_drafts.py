@@ -22,6 +22,7 @@ from tidings.domain.rules.rule import RuleStep
 from tidings.domain.storable import storable
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ async def draft_all(
 
     A rule whose variables are missing renders nothing: what it sends belongs together, all or nothing.
     """
+    await know_senders(kernel, [workspace], now)
     every = [(key, intent) for key, share in intents.items() if key not in missing for intent in share]
     rendered = await kernel.renderer.render(
         [RenderJob(intent.step.every_template, event.data, HTML_FIELDS, now, workspace) for _, intent in every]
@@ -77,7 +79,9 @@ def _drafts(
     if isinstance(result, RenderFailed):
         failure = failure or result.reason
     else:
-        payload, failure = step.payload(result.fields), failure or step.problem(result.fields)
+        made = sent_by(kernel, workspace, step.channel, step.payload(result.fields))
+        payload, failure = ({}, failure or made.reason) if isinstance(made, RenderFailed) else (made, failure)
+        failure = failure or step.problem(result.fields)
         try:
             timing = timing_of(step, result.fields, now)
             send_at, late = timing.at, timing.skip

@@ -67,12 +67,10 @@ def mistakes_in(parsed: ParsedTemplate) -> Iterator[Mistake]:
             if isinstance(node, OutputNode) and _goes_over_a_long_range(expression):
                 yield Mistake(f"prints a range of more than {MAX_ITEMS} numbers", place)
             yield from _mistakes_of(expression, parsed.template.env)
-        if isinstance(node, PartialNode):
-            if parsed.is_linked and node.name not in parsed.partials:
-                yield Mistake(f"there is no template {node.name!r}", node.token.start_index)
-            if (total := iterations * most_in.partial(node.name)) > MAX_LOOP_ITERATIONS:
-                message = f"template {node.name!r} loops {total} times here; the most is {MAX_LOOP_ITERATIONS}"
-                yield Mistake(message, node.token.start_index)
+        total = iterations * most_in.partial(node.name) if isinstance(node, PartialNode) else 0
+        if isinstance(node, PartialNode) and total > MAX_LOOP_ITERATIONS:
+            message = f"template {node.name!r} loops {total} times here; the most is {MAX_LOOP_ITERATIONS}"
+            yield Mistake(message, node.token.start_index)
 
 
 class _MostIterations:

@@ -28,8 +28,6 @@ class ParsedTemplate:
     template: BoundTemplate
     partials: Mapping[str, BoundTemplate] = field(default_factory=dict)
     layout: BoundTemplate | None = None
-    is_linked: bool = False
-    """Whether everything that it renders must be there."""
 
 
 class Found(NamedTuple):
