@@ -15,11 +15,12 @@ _NOT_HTTP = "must begin with http:// or https://"
 
 
 class AttachmentReference(msgspec.Struct, frozen=True, rename="camel"):
-    """Where a file is, and the name it is shown under."""
+    """Where a file is, and the name it is shown under; with a `content_id` it is an image that the HTML shows."""
 
     url: str
     filename: str
     content_type: str | None = None
+    content_id: str | None = None
 
 
 def problem_of_reference(reference: AttachmentReference) -> str | None:
