@@ -14,7 +14,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.views.sequences import SequenceStatus
-from tidings.views.templates import Template, TemplateKind, TemplateUserKind
+from tidings.views.templates import NamedTemplate, TemplateKind, TemplateUserKind
 
 HOME = Workspace()
 ANN = Caller(HOME, "ann")
@@ -26,7 +26,7 @@ def node(**more: Any) -> dict[str, Any]:
     return {"entryNodeId": "hello", "nodes": [mail], "edges": []}
 
 
-async def write(engine: Engine, name: str, text: str, by: Caller = ANN, **more: Any) -> Template:
+async def write(engine: Engine, name: str, text: str, by: Caller = ANN, **more: Any) -> NamedTemplate:
     made, _ = await engine.templates.apply(by, {"name": name, "text": text, **more})
     return made
 

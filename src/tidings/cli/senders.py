@@ -13,7 +13,7 @@ from tidings.cli.options import Listed, Read, named
 from tidings.cli.output import print_fields, print_line, table
 
 if TYPE_CHECKING:
-    from tidings.views.senders import Sender as ShownSender
+    from tidings.views.senders import NamedSender as ShownSender
 
 app = typer.Typer()
 Sender = Annotated[UUID | str, typer.Argument(metavar="SENDER", help="The sender's name or id."), Read(named)]

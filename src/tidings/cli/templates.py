@@ -15,7 +15,7 @@ from tidings.cli.options import Listed, Read, named
 from tidings.cli.output import print_fields, print_line, print_table, table
 
 if TYPE_CHECKING:
-    from tidings.views.templates import Template as ShownTemplate
+    from tidings.views.templates import NamedTemplate as ShownTemplate
     from tidings.views.templates import TemplateKind, TemplatePreview, TemplateVersion
 
 app = typer.Typer()

@@ -7,25 +7,25 @@ from uuid import UUID
 from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.pages import Everything
-from tidings.views.templates import Template, TemplatePreview, TemplateVersion
+from tidings.views.templates import NamedTemplate, TemplatePreview, TemplateVersion
 
 PATH = "/v1/templates"
 
 
-class Templates:
+class TemplatesClient:
     """Writes, versions and tries out templates; each is named by its id or its name."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    async def create(self, name: str, text: str, **fields: Any) -> Template:
+    async def create(self, name: str, text: str, **fields: Any) -> NamedTemplate:
         """Create a template with its first version and return it."""
         body = {"name": name, "text": text, **fields}
-        return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), Template)
+        return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), NamedTemplate)
 
-    async def get(self, template: UUID | str) -> Template:
+    async def get(self, template: UUID | str) -> NamedTemplate:
         """Return one template with its newest version, and what uses it."""
-        return await self._transport.ask(ApiRequest("GET", path_to(PATH, template)), Template)
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, template)), NamedTemplate)
 
     def list(
         self,
@@ -34,14 +34,16 @@ class Templates:
         created_after: Time = None,
         created_before: Time = None,
         page_size: int = 50,
-    ) -> AsyncIterator[Template]:
+    ) -> AsyncIterator[NamedTemplate]:
         """Yield templates, newest first."""
         query = {"kind": kind, "limit": page_size}
-        return pages(self._transport, PATH, query, Template, created_after, created_before)
+        return pages(self._transport, PATH, query, NamedTemplate, created_after, created_before)
 
-    async def update(self, template: UUID | str, text: str, **fields: Any) -> Template:
+    async def update(self, template: UUID | str, text: str, **fields: Any) -> NamedTemplate:
         """Have a template say something else and return it; what is published keeps the version it has."""
-        return await self._transport.ask(ApiRequest("PUT", path_to(PATH, template), {"text": text, **fields}), Template)
+        return await self._transport.ask(
+            ApiRequest("PUT", path_to(PATH, template), {"text": text, **fields}), NamedTemplate
+        )
 
     async def delete(self, template: UUID | str) -> None:
         """Remove a template that nothing uses."""

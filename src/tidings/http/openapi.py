@@ -39,7 +39,7 @@ from tidings.http.simulation_requests import (
     GivenSequenceSimulation,
     GivenWorkflowSimulation,
 )
-from tidings.http.template_requests import ChangedTemplate, GivenTemplate, GivenTemplatePreview
+from tidings.http.template_requests import ChangedTemplate, GivenTemplatePreview, NewTemplate
 from tidings.http.trigger_requests import GivenNamedTrigger, GivenReplay, GivenTrigger, GivenTriggers
 from tidings.http.view_schemas import describe_views, reference
 from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
@@ -73,7 +73,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenEnrollment, GivenEnrolling, GivenEnrollmentStatus, GivenEnrollmentStatuses),
     *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
-    *(GivenSender, ChangedSender, GivenTemplate, ChangedTemplate, GivenTemplatePreview),
+    *(GivenSender, ChangedSender, NewTemplate, ChangedTemplate, GivenTemplatePreview),
     *(GivenRetry, GivenResolution, GivenResolutions),
     *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation),
 )

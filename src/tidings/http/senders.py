@@ -13,7 +13,7 @@ from tidings.http.references import Reference, find_by_reference
 from tidings.http.resource import resource_router
 from tidings.http.sender_requests import ChangedSender, GivenSender
 from tidings.views.pages import Page
-from tidings.views.senders import Sender
+from tidings.views.senders import NamedSender
 
 router = resource_router("Senders")
 
@@ -27,7 +27,7 @@ Body = Annotated[dict[str, Any], Depends(given_sender)]
 
 
 @router.post("/v1/senders", status_code=201, openapi_extra=takes(GivenSender))
-async def create_sender(context: Definer, body: Body) -> Sender | Response:
+async def create_sender(context: Definer, body: Body) -> NamedSender | Response:
     """Add somebody whom messages may be from."""
     made = await context.engine.senders.create(context.caller, body)
     return answer(made, 201, {"Location": f"/v1/senders/{made.id}"})
@@ -36,19 +36,19 @@ async def create_sender(context: Definer, body: Body) -> Sender | Response:
 @router.get("/v1/senders")
 async def list_senders(
     context: DefinitionReader, created: CreatedIn, limit: Limit = 50, cursor: Cursor = None
-) -> Page[Sender]:
+) -> Page[NamedSender]:
     """The senders of the workspace, newest first."""
     return await context.engine.senders.list(context.workspace, limit=limit, created=created, cursor=cursor)
 
 
 @router.get("/v1/senders/{reference}")
-async def get_sender(context: DefinitionReader, reference: Reference) -> Sender:
+async def get_sender(context: DefinitionReader, reference: Reference) -> NamedSender:
     """One sender."""
     return await find_by_reference(context.engine.senders, context.workspace, reference)
 
 
 @router.put("/v1/senders/{reference}", openapi_extra=takes(ChangedSender))
-async def update_sender(context: Definer, reference: Reference, body: Body) -> Sender:
+async def update_sender(context: Definer, reference: Reference, body: Body) -> NamedSender:
     """Change a sender; what is written from now on is from it as it is then."""
     found = await find_by_reference(context.engine.senders, context.workspace, reference)
     return await context.engine.senders.update(context.caller, found.id, body)

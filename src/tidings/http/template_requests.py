@@ -15,7 +15,7 @@ class ChangedTemplate(Given):
     description: str | None = Field(None, max_length=10_000)
 
 
-class GivenTemplate(ChangedTemplate):
+class NewTemplate(ChangedTemplate):
     """A template to create."""
 
     model_config = example({"name": "footer", "text": EXAMPLE_TEXT})

@@ -11,10 +11,10 @@ from tidings.http.bodies import body_of, read_object
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.references import Reference, find_by_reference
 from tidings.http.resource import resource_router
-from tidings.http.template_requests import ChangedTemplate, GivenTemplate, GivenTemplatePreview
+from tidings.http.template_requests import ChangedTemplate, GivenTemplatePreview, NewTemplate
 from tidings.resources.templates import SAMPLE
 from tidings.views.pages import Everything, Page
-from tidings.views.templates import Template, TemplateKind, TemplatePreview, TemplateVersion
+from tidings.views.templates import NamedTemplate, TemplateKind, TemplatePreview, TemplateVersion
 
 router = resource_router("Templates")
 
@@ -27,8 +27,8 @@ async def given_template(request: Request) -> dict[str, Any]:
 Body = Annotated[dict[str, Any], Depends(given_template)]
 
 
-@router.post("/v1/templates", status_code=201, openapi_extra=takes(GivenTemplate))
-async def create_template(context: Definer, body: Body) -> Template | Response:
+@router.post("/v1/templates", status_code=201, openapi_extra=takes(NewTemplate))
+async def create_template(context: Definer, body: Body) -> NamedTemplate | Response:
     """Make a template with its first version."""
     made = await context.engine.templates.create(context.caller, body)
     return answer(made, 201, {"Location": f"/v1/templates/{made.id}"})
@@ -41,7 +41,7 @@ async def list_templates(
     limit: Limit = 50,
     cursor: Cursor = None,
     kind: Annotated[TemplateKind | None, Query(description="Only these.")] = None,
-) -> Page[Template]:
+) -> Page[NamedTemplate]:
     """The templates of the workspace, newest first."""
     return await context.engine.templates.list(
         context.workspace, kind=kind, limit=limit, created=created, cursor=cursor
@@ -49,13 +49,13 @@ async def list_templates(
 
 
 @router.get("/v1/templates/{reference}")
-async def get_template(context: DefinitionReader, reference: Reference) -> Template:
+async def get_template(context: DefinitionReader, reference: Reference) -> NamedTemplate:
     """One template with its newest version, and what uses it."""
     return await find_by_reference(context.engine.templates, context.workspace, reference)
 
 
 @router.put("/v1/templates/{reference}", openapi_extra=takes(ChangedTemplate))
-async def update_template(context: Definer, reference: Reference, body: Body) -> Template:
+async def update_template(context: Definer, reference: Reference, body: Body) -> NamedTemplate:
     """Have a template say something else: a new version; what is published keeps the one it has."""
     found = await find_by_reference(context.engine.templates, context.workspace, reference)
     return await context.engine.templates.update(context.caller, found.id, body)

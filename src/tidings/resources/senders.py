@@ -18,7 +18,7 @@ from tidings.storage import resolve, senders
 from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.views.pages import Page
-from tidings.views.senders import Sender
+from tidings.views.senders import NamedSender
 
 __all__ = ["Senders"]
 
@@ -33,7 +33,7 @@ class Senders:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def create(self, caller: Caller, given: Json) -> Sender:
+    async def create(self, caller: Caller, given: Json) -> NamedSender:
         """Add a sender; raise Conflict if the name is taken."""
         written = read_sender(given)
         name, now = written.identity.name, await self._kernel.clock.now()
@@ -54,7 +54,7 @@ class Senders:
         self._kernel.senders.forget()
         return await self.get(caller.workspace, id)
 
-    async def update(self, caller: Caller, id: UUID, given: Json) -> Sender:
+    async def update(self, caller: Caller, id: UUID, given: Json) -> NamedSender:
         """Change the given fields of a sender; messages that are written from now on are from it as it is then."""
         before = await self.get(caller.workspace, id)
         written, now = read_sender(given, before), await self._kernel.clock.now()
@@ -70,11 +70,11 @@ class Senders:
         self._kernel.senders.forget()
         return await self.get(caller.workspace, id)
 
-    async def get(self, workspace: Workspace, id: UUID) -> Sender:
+    async def get(self, workspace: Workspace, id: UUID) -> NamedSender:
         """Return one sender by id, or raise NotFound."""
         return await self._show(workspace, id, None, str(id))
 
-    async def find(self, workspace: Workspace, name: str) -> Sender:
+    async def find(self, workspace: Workspace, name: str) -> NamedSender:
         """Return one sender by name, or raise NotFound."""
         return await self._show(workspace, None, name, repr(name))
 
@@ -85,7 +85,7 @@ class Senders:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[Sender]:
+    ) -> Page[NamedSender]:
         """Return senders, newest first."""
         find = partial(senders.list_senders, workspace=workspace)
         return await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
@@ -119,7 +119,7 @@ class Senders:
     ) -> None:
         await write_audit(self._kernel, tx, caller, [AuditEntry("sender", id, event, detail, entry)], now)
 
-    async def _show(self, workspace: Workspace, id: UUID | None, name: str | None, told: str) -> Sender:
+    async def _show(self, workspace: Workspace, id: UUID | None, name: str | None, told: str) -> NamedSender:
         find = partial(senders.show_sender, workspace=workspace, id=id, name=name)
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:

@@ -31,7 +31,7 @@ from tidings.storage.database import Tx
 from tidings.storage.templates import LockedTemplate
 from tidings.views.pages import Page
 from tidings.views.templates import (
-    Template,
+    NamedTemplate,
     TemplateFormat,
     TemplateKind,
     TemplatePreview,
@@ -59,19 +59,19 @@ class Templates:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    async def create(self, caller: Caller, given: Json) -> Template:
+    async def create(self, caller: Caller, given: Json) -> NamedTemplate:
         """Create a template with its first version; raise Conflict if the name is taken."""
         made, _ = await self._put(caller, await self._read(caller.workspace, given), must_be_new=True)
         return made
 
-    async def apply(self, caller: Caller, given: Json) -> tuple[Template, Change]:
+    async def apply(self, caller: Caller, given: Json) -> tuple[NamedTemplate, Change]:
         """Create the template of this name, or have it say this: a new version, unless the newest says the same."""
         name = given.get("name")
         before = await self._show(caller.workspace, name=name) if isinstance(name, str) else None
         written = await self._read(caller.workspace, given, before)
         return await self._put(caller, written)
 
-    async def update(self, caller: Caller, id: UUID, given: Json) -> Template:
+    async def update(self, caller: Caller, id: UUID, given: Json) -> NamedTemplate:
         """Have a template say something else: a new version; what is published keeps the one it has."""
         before = await self.get(caller.workspace, id)
         made, _ = await self._put(caller, await self._read(caller.workspace, given, before))
@@ -82,11 +82,11 @@ class Templates:
         for name, one in frozen.items():
             await self._put(caller, WrittenTemplate(name, one.kind, one.format, one.text))
 
-    async def get(self, workspace: Workspace, id: UUID) -> Template:
+    async def get(self, workspace: Workspace, id: UUID) -> NamedTemplate:
         """Return one template by id, with what uses it, or raise NotFound."""
         return await self._with_users(workspace, await self._show(workspace, id=id), str(id))
 
-    async def find(self, workspace: Workspace, name: str) -> Template:
+    async def find(self, workspace: Workspace, name: str) -> NamedTemplate:
         """Return one template by name, with what uses it, or raise NotFound."""
         return await self._with_users(workspace, await self._show(workspace, name=name), repr(name))
 
@@ -98,7 +98,7 @@ class Templates:
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
-    ) -> Page[Template]:
+    ) -> Page[NamedTemplate]:
         """Return templates, newest first."""
         find = partial(templates.list_templates, workspace=workspace, kind=kind)
         return await newest(self._kernel, find, span=newest_first(cursor, created), limit=limit)
@@ -149,7 +149,7 @@ class Templates:
 
         await self._kernel.db.persist(write)
 
-    async def _read(self, workspace: Workspace, given: Json, before: Template | None = None) -> WrittenTemplate:
+    async def _read(self, workspace: Workspace, given: Json, before: NamedTemplate | None = None) -> WrittenTemplate:
         written = read_template(given, before)
         own = {written.name: written.frozen}
         linked = await link_templates(self._kernel, workspace, {"text": written.text}, own)
@@ -158,7 +158,7 @@ class Templates:
 
     async def _put(
         self, caller: Caller, written: WrittenTemplate, *, must_be_new: bool = False
-    ) -> tuple[Template, Change]:
+    ) -> tuple[NamedTemplate, Change]:
         here, now = caller.workspace, await self._kernel.clock.now()
         new_id = self._kernel.new_id(here.bucket_of(written.name), now)  # made once: a repeat knows its own by it
 
@@ -218,11 +218,13 @@ class Templates:
         await write_audit(self._kernel, tx, caller, [AuditEntry("template", locked.id, change, detail)], now)
         return change
 
-    async def _show(self, workspace: Workspace, id: UUID | None = None, name: str | None = None) -> Template | None:
+    async def _show(
+        self, workspace: Workspace, id: UUID | None = None, name: str | None = None
+    ) -> NamedTemplate | None:
         find = partial(templates.show_template, workspace=workspace, id=id, name=name)
         return await self._kernel.db.persist(find, alone=True)
 
-    async def _with_users(self, workspace: Workspace, found: Template | None, told: str) -> Template:
+    async def _with_users(self, workspace: Workspace, found: NamedTemplate | None, told: str) -> NamedTemplate:
         if found is None:
             raise NotFound(f"there is no template {told}")
         return replace(found, users=await self._users(workspace, found.name))

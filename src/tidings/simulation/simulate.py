@@ -20,7 +20,7 @@ from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario, SimulatedItem, Walk, problems_of, simulation_of
 from tidings.domain.workflows.function import FunctionCallable
 from tidings.engine import Engine
-from tidings.kernel.templates import link_templates, sources_in
+from tidings.kernel.templates import LinkedDefinition, link_templates, sources_in
 from tidings.simulation.crowd import Crowd, Ground, copy_crowd, draw_crowd, lacks_in
 from tidings.storage import simulation
 from tidings.storage.database import Tx
@@ -104,8 +104,7 @@ async def simulate(
     if problems := problems_of(scenario):
         raise ScenarioInvalid(problems)
     stage, began = stage or SimulationStage(), monotonic()
-    linked = await link_templates(live.kernel, workspace, subject.written, subject.kept, is_stored=True)
-    linked.require_found()
+    linked = await _link(live, workspace, subject)
     audience = subject.audience(scenario)
     crowd = Crowd([], 0)
     if audience:
@@ -117,12 +116,8 @@ async def simulate(
     async with scratch_engine(
         start=start, app=app, server=stage.server, pg_bin=stage.pg_bin, shards=ground.shards
     ) as scratch:
-        await copy_crowd(scratch.engine, workspace, crowd.people)
-        caller = Caller(workspace, "simulation")
-        await scratch.engine.templates.copy(caller, linked.frozen)
-        for sender in (await live.senders.list(workspace, limit=LARGEST_LIMIT)).items:
-            await scratch.engine.senders.create(caller, sender.in_json())
-        steps = await subject.begin(scratch.engine, caller, crowd, scenario)
+        await _copy(live, scratch.engine, workspace, crowd, linked.frozen)
+        steps = await subject.begin(scratch.engine, Caller(workspace, "simulation"), crowd, scenario)
         await scratch.run_until(end, _on_jump(stage, began), step=ground.step)
         outgoing = [_named(one, steps) for one in await _read_all(scratch.engine, simulation.list_outgoing)]
         walks = [_failed_at(one, steps) for one in await _read_all(scratch.engine, simulation.list_walks)]
@@ -142,6 +137,22 @@ async def simulate(
     )
     missing = await lacks_in(crowd, sources_in(linked.given))
     return simulation_of(span, scenario, subject.labels, outgoing, walks, subject.words, missing)
+
+
+async def _link(live: Engine, workspace: Workspace, subject: Subject) -> LinkedDefinition:
+    """Return what it says with all that it renders in its place, or raise DefinitionInvalid."""
+    linked = await link_templates(live.kernel, workspace, subject.written, subject.kept, is_stored=True)
+    linked.require_found()
+    return linked
+
+
+async def _copy(live: Engine, scratch: Engine, workspace: Workspace, crowd: Crowd, frozen: Frozen) -> None:
+    """Store there whom messages are for, the templates they render, and whom they may be from."""
+    await copy_crowd(scratch, workspace, crowd.people)
+    caller = Caller(workspace, "simulation")
+    await scratch.templates.copy(caller, frozen)
+    for sender in (await live.senders.list(workspace, limit=LARGEST_LIMIT)).items:
+        await scratch.senders.create(caller, sender.in_json())
 
 
 def _on_jump(stage: SimulationStage, began: float) -> OnJump:

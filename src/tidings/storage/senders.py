@@ -13,7 +13,7 @@ from tidings.domain.flow.ids import Workspace, workspace_of
 from tidings.domain.paging import Span
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
-from tidings.views.senders import Sender
+from tidings.views.senders import NamedSender
 
 _SQL = load("senders")
 
@@ -60,12 +60,12 @@ async def clear_default_senders(tx: Tx, *, workspace: Workspace, id: UUID, chann
 @_SQL.statement
 async def show_sender(
     tx: Tx, *, workspace: Workspace, id: UUID | None = None, name: str | None = None
-) -> Sender | None:
+) -> NamedSender | None:
     """One sender by id or by name, if there is one."""
 
 
 @_SQL.statement
-async def list_senders(tx: Tx, *, workspace: Workspace, span: Span, limit: int) -> list[Sender]:
+async def list_senders(tx: Tx, *, workspace: Workspace, span: Span, limit: int) -> list[NamedSender]:
     """Senders, newest first."""
 
 

@@ -14,7 +14,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.paging import Span
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
-from tidings.views.templates import Template, TemplateFormat, TemplateKind, TemplateUser, TemplateVersion
+from tidings.views.templates import NamedTemplate, TemplateFormat, TemplateKind, TemplateUser, TemplateVersion
 
 _SQL = load("templates")
 
@@ -28,7 +28,7 @@ class LockedTemplate(Struct, frozen=True):
     description: str | None
 
 
-class NamedTemplate(Struct, frozen=True):
+class RenderingTemplate(Struct, frozen=True):
     """A template that renders another."""
 
     id: UUID
@@ -93,12 +93,14 @@ async def describe_template(tx: Tx, *, id: UUID, description: str | None, now: d
 @_SQL.statement
 async def show_template(
     tx: Tx, *, workspace: Workspace, id: UUID | None = None, name: str | None = None
-) -> Template | None:
+) -> NamedTemplate | None:
     """A template by id or by name, if there is one."""
 
 
 @_SQL.statement
-async def list_templates(tx: Tx, *, workspace: Workspace, kind: str | None, span: Span, limit: int) -> list[Template]:
+async def list_templates(
+    tx: Tx, *, workspace: Workspace, kind: str | None, span: Span, limit: int
+) -> list[NamedTemplate]:
     """Templates, newest first."""
 
 
@@ -123,7 +125,7 @@ async def list_template_users(tx: Tx, *, workspace: Workspace, name: str) -> lis
 
 
 @_SQL.statement
-async def list_rendering_templates(tx: Tx, *, workspace: Workspace, names: Sequence[str]) -> list[NamedTemplate]:
+async def list_rendering_templates(tx: Tx, *, workspace: Workspace, names: Sequence[str]) -> list[RenderingTemplate]:
     """The templates that render one of these."""
 
 

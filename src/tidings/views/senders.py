@@ -6,7 +6,7 @@ from typing import Annotated
 from tidings.views.view import ChannelName, Id, Time, View, doc
 
 
-class Sender(View, frozen=True, kw_only=True):
+class NamedSender(View, frozen=True, kw_only=True):
     """Whom messages are from: a name that is shown, and an address or number for each channel."""
 
     id: Id

@@ -45,7 +45,7 @@ class TemplateUser(View, frozen=True, kw_only=True):
     ] = None
 
 
-class Template(View, frozen=True, kw_only=True):
+class NamedTemplate(View, frozen=True, kw_only=True):
     """A template with its newest version."""
 
     id: Id

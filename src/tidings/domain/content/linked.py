@@ -27,7 +27,7 @@ class Use(StrEnum):
     LAYOUT = "layout"
 
 
-class Part(NamedTuple):
+class LinkedPart(NamedTuple):
     """A template that another renders, or is wrapped in."""
 
     name: str
@@ -40,8 +40,8 @@ class LinkedSource:
     """A linked string taken apart."""
 
     main: str
-    parts: Mapping[str, Part] = field(default_factory=dict)
-    layout: Part | None = None
+    parts: Mapping[str, LinkedPart] = field(default_factory=dict)
+    layout: LinkedPart | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -56,7 +56,7 @@ class LinkedSource:
         return next((f"in template {part.name!r}: " for part in parts if part.text == text), "")
 
 
-def join(main: str, parts: Iterable[Part]) -> str:
+def join(main: str, parts: Iterable[LinkedPart]) -> str:
     """Make one string of a template and what it renders."""
     return SEPARATOR.join([main, *(piece for part in parts for piece in part)])
 
@@ -67,7 +67,7 @@ def split(source: str) -> LinkedSource:
         return LinkedSource(source)
     main, *pieces = source.split(SEPARATOR)
     try:
-        found = [Part(pieces[at], Use(pieces[at + 1]), pieces[at + 2]) for at in range(0, len(pieces), 3)]
+        found = [LinkedPart(pieces[at], Use(pieces[at + 1]), pieces[at + 2]) for at in range(0, len(pieces), 3)]
     except (IndexError, ValueError):
         raise TemplateInvalid(NOT_WRITTEN, 1, 1) from None
     layout = next((part for part in found if part.use is Use.LAYOUT), None)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from tidings.domain.channels import HTML_FIELDS, LAYOUT
-from tidings.domain.content.linked import MAX_RENDER_DEPTH, NOT_WRITTEN, SEPARATOR, Part, Use, join
+from tidings.domain.content.linked import MAX_RENDER_DEPTH, NOT_WRITTEN, SEPARATOR, LinkedPart, Use, join
 from tidings.domain.content.template import MAX_SOURCE_CHARS, MAX_TAGS, place_in, tags_in
 from tidings.domain.errors import Problem, TemplateInvalid
 from tidings.domain.messages import did_you_mean, quoted
@@ -56,7 +56,7 @@ class TemplateUse(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _GivenText:
     """A string of what was given, and the layout beside it."""
 
     steps: tuple[str | int, ...]
@@ -144,7 +144,7 @@ class _WrittenOut(NamedTuple):
     """How many templates render one another below it."""
 
 
-def _too_much(text: _Text, frozen: Frozen) -> str | None:
+def _too_much(text: _GivenText, frozen: Frozen) -> str | None:
     """Why a string cannot be linked with templates that exist."""
     sizes, sources = _Sizes(frozen), [text.source, *([frozen[text.layout].text] if text.layout else [])]
     try:
@@ -211,9 +211,9 @@ def linked_text(source: str, frozen: Frozen, layout: str | None = None) -> str:
     """Return one template with everything that it renders in it."""
     wrapping = frozen.get(layout) if layout else None
     needed = _needed_by(source, frozen, {}) | ({} if wrapping is None else _needed_by(wrapping.text, frozen, {}))
-    parts = [Part(name, one.use, one.text) for name, one in needed.items()]
+    parts = [LinkedPart(name, one.use, one.text) for name, one in needed.items()]
     if wrapping and layout:
-        parts.append(Part(layout, Use.LAYOUT, wrapping.text))
+        parts.append(LinkedPart(layout, Use.LAYOUT, wrapping.text))
     return join(source, parts) if parts else source
 
 
@@ -228,9 +228,9 @@ def _needed_by(source: str, frozen: Frozen, found: dict[str, FrozenTemplate]) ->
 
 def _texts(
     given: object, steps: tuple[str | int, ...] = (), layout: str | None = None, *, wraps: bool = True
-) -> Iterator[_Text]:
+) -> Iterator[_GivenText]:
     if isinstance(given, str):
-        yield _Text(steps, given, layout)
+        yield _GivenText(steps, given, layout)
     elif isinstance(given, Mapping):
         for name, one, wrapping, below in _fields(given, wraps=wraps):
             yield from _texts(one, (*steps, name), wrapping, wraps=below)
@@ -247,7 +247,7 @@ def _fields(given: Mapping[str, object], *, wraps: bool) -> Iterator[tuple[str, 
         yield name, one, wrapping, wraps and name not in _OTHERS_DATA
 
 
-def _uses_of(text: _Text) -> Iterator[TemplateUse]:
+def _uses_of(text: _GivenText) -> Iterator[TemplateUse]:
     place = place_of(text.steps)
     for name, index in _rendered_in(text.source):
         line, column = place_in(text.source, index)

@@ -17,7 +17,7 @@ from tidings.domain.messages import did_you_mean, quoted, unfit
 from tidings.domain.names import problem_of_name, problem_of_slug
 from tidings.domain.people.address import read_email, read_phone
 from tidings.domain.storable import place_of
-from tidings.views.senders import Sender
+from tidings.views.senders import NamedSender
 
 FROM, REPLY_TO = "from", "replyTo"
 LONGEST_DISPLAY_NAME = 100
@@ -120,7 +120,7 @@ def _uses(given: object, steps: tuple[str | int, ...], channel: Channel | None) 
             yield from _uses(one, (*steps, number), channel)
 
 
-def read_sender(raw: Mapping[str, object], before: Sender | None = None) -> WrittenSender:
+def read_sender(raw: Mapping[str, object], before: NamedSender | None = None) -> WrittenSender:
     """Read a sender, or raise DefinitionInvalid; of one that is there what is left out stays, and null removes."""
     reader = _SenderReader(raw, before)
     made = reader.sender()
@@ -132,7 +132,7 @@ def read_sender(raw: Mapping[str, object], before: Sender | None = None) -> Writ
 class _SenderReader:
     """Reads one sender and keeps every problem with its place."""
 
-    def __init__(self, raw: Mapping[str, object], before: Sender | None) -> None:
+    def __init__(self, raw: Mapping[str, object], before: NamedSender | None) -> None:
         self.problems: list[Problem] = []
         kept = before.in_json() if before else {}
         given = {_SPELLINGS.get(name, name): value for name, value in raw.items() if name not in _READ_ONLY}

@@ -11,7 +11,7 @@ from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
 from tidings.domain.messages import did_you_mean, quoted, unfit
 from tidings.domain.names import problem_of_slug
 from tidings.domain.storable import UNSTORABLE, is_storable
-from tidings.views.templates import Template, TemplateFormat, TemplateKind
+from tidings.views.templates import NamedTemplate, TemplateFormat, TemplateKind
 
 LONGEST_TEXT = 200_000
 LONGEST_DESCRIPTION = 10_000
@@ -39,7 +39,7 @@ class WrittenTemplate:
         return FrozenTemplate(0, self.text, self.kind, self.format)
 
 
-def read_template(given: Mapping[str, object], before: Template | None = None) -> WrittenTemplate:
+def read_template(given: Mapping[str, object], before: NamedTemplate | None = None) -> WrittenTemplate:
     """Read a template, or raise DefinitionInvalid; one that is there already keeps its name and its kind."""
     name, kind = (before.name, before.kind) if before else (None, None)
     problems = [

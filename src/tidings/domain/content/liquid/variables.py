@@ -30,7 +30,7 @@ class ParsedTemplate:
     layout: BoundTemplate | None = None
 
 
-class Found(NamedTuple):
+class FoundPath(NamedTuple):
     """A path into the data, and the character of the template at which it is needed."""
 
     path: tuple[object, ...]
@@ -40,12 +40,12 @@ class Found(NamedTuple):
 PathsOf = Callable[[Expression], Iterator[Path]]
 
 
-def printed(parsed: ParsedTemplate) -> Iterator[Found]:
+def printed(parsed: ParsedTemplate) -> Iterator[FoundPath]:
     """Yield the paths that are output without `default`."""
     return _found(parsed, _Reading(parsed.partials, _printed_by, _paths_without_default))
 
 
-def named(parsed: ParsedTemplate) -> Iterator[Found]:
+def named(parsed: ParsedTemplate) -> Iterator[FoundPath]:
     """Yield every path, be it printed, tested, passed on or looped over."""
     return _found(parsed, _Reading(parsed.partials, _expressions_of, _every_path))
 
@@ -55,11 +55,11 @@ def fixed_text(parsed: ParsedTemplate) -> str:
     return "".join(_fixed(parsed.template, parsed.partials))
 
 
-def _found(parsed: ParsedTemplate, reading: "_Reading") -> Iterator[Found]:
+def _found(parsed: ParsedTemplate, reading: "_Reading") -> Iterator[FoundPath]:
     yield from reading.read(parsed.template)
     if parsed.layout:
         wanted = reading.read(parsed.layout)
-        yield from (Found(path, 0) for path, _ in wanted if path[0] != CONTENT)
+        yield from (FoundPath(path, 0) for path, _ in wanted if path[0] != CONTENT)
 
 
 class _Reading:
@@ -74,17 +74,17 @@ class _Reading:
         self._partials = partials
         self._expressions_of = expressions_of
         self._paths_of = paths_of
-        self._known: dict[str, list[Found]] = {}
+        self._known: dict[str, list[FoundPath]] = {}
 
-    def read(self, template: BoundTemplate) -> Iterator[Found]:
+    def read(self, template: BoundTemplate) -> Iterator[FoundPath]:
         """Yield the paths that lead into the data, not to what the template itself has named."""
         static_context = RenderContext(template)
         assigned: set[str] = set()
 
-        def visit(node: Node, enclosing: frozenset[str]) -> Iterator[Found]:
+        def visit(node: Node, enclosing: frozenset[str]) -> Iterator[FoundPath]:
             for path, index, is_own in self._of_node(node):
                 if not is_own or (path[0] not in enclosing and path[0] not in assigned):
-                    yield Found(path, index)
+                    yield FoundPath(path, index)
             assigned.update(map(str, node.template_scope()))
             inner = enclosing.union(map(str, node.block_scope()))
             for child in node.children(static_context, include_partials=False):
@@ -116,7 +116,7 @@ class _Reading:
             else:
                 yield from ((tuple(one.path), index, True) for one in self._paths_of(value))
 
-    def _in_partial(self, name: str) -> list[Found]:
+    def _in_partial(self, name: str) -> list[FoundPath]:
         if name not in self._known:
             self._known[name] = []  # of one that renders itself: linking.py refuses it
             partial = self._partials.get(name)
