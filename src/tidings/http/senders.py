@@ -41,21 +41,21 @@ async def list_senders(
     return await context.engine.senders.list(context.workspace, limit=limit, created=created, cursor=cursor)
 
 
-@router.get("/v1/senders/{reference}")
-async def get_sender(context: DefinitionReader, reference: Reference) -> NamedSender:
+@router.get("/v1/senders/{id}")
+async def get_sender(context: DefinitionReader, id: Reference) -> NamedSender:
     """One sender."""
-    return await find_by_reference(context.engine.senders, context.workspace, reference)
+    return await find_by_reference(context.engine.senders, context.workspace, id)
 
 
-@router.put("/v1/senders/{reference}", openapi_extra=takes(ChangedSender))
-async def update_sender(context: Definer, reference: Reference, body: Body) -> NamedSender:
+@router.put("/v1/senders/{id}", openapi_extra=takes(ChangedSender))
+async def update_sender(context: Definer, id: Reference, body: Body) -> NamedSender:
     """Change a sender; what is written from now on is from it as it is then."""
-    found = await find_by_reference(context.engine.senders, context.workspace, reference)
+    found = await find_by_reference(context.engine.senders, context.workspace, id)
     return await context.engine.senders.update(context.caller, found.id, body)
 
 
-@router.delete("/v1/senders/{reference}", status_code=204)
-async def delete_sender(context: Definer, reference: Reference) -> None:
+@router.delete("/v1/senders/{id}", status_code=204)
+async def delete_sender(context: Definer, id: Reference) -> None:
     """Remove a sender; one that something names is refused."""
-    found = await find_by_reference(context.engine.senders, context.workspace, reference)
+    found = await find_by_reference(context.engine.senders, context.workspace, id)
     await context.engine.senders.delete(context.caller, found.id)

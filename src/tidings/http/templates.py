@@ -48,41 +48,41 @@ async def list_templates(
     )
 
 
-@router.get("/v1/templates/{reference}")
-async def get_template(context: DefinitionReader, reference: Reference) -> NamedTemplate:
+@router.get("/v1/templates/{id}")
+async def get_template(context: DefinitionReader, id: Reference) -> NamedTemplate:
     """One template with its newest version, and what uses it."""
-    return await find_by_reference(context.engine.templates, context.workspace, reference)
+    return await find_by_reference(context.engine.templates, context.workspace, id)
 
 
-@router.put("/v1/templates/{reference}", openapi_extra=takes(ChangedTemplate))
-async def update_template(context: Definer, reference: Reference, body: Body) -> NamedTemplate:
+@router.put("/v1/templates/{id}", openapi_extra=takes(ChangedTemplate))
+async def update_template(context: Definer, id: Reference, body: Body) -> NamedTemplate:
     """Have a template say something else: a new version; what is published keeps the one it has."""
-    found = await find_by_reference(context.engine.templates, context.workspace, reference)
+    found = await find_by_reference(context.engine.templates, context.workspace, id)
     return await context.engine.templates.update(context.caller, found.id, body)
 
 
-@router.delete("/v1/templates/{reference}", status_code=204)
-async def delete_template(context: Definer, reference: Reference) -> None:
+@router.delete("/v1/templates/{id}", status_code=204)
+async def delete_template(context: Definer, id: Reference) -> None:
     """Remove a template; one that something uses is refused."""
-    found = await find_by_reference(context.engine.templates, context.workspace, reference)
+    found = await find_by_reference(context.engine.templates, context.workspace, id)
     await context.engine.templates.delete(context.caller, found.id)
 
 
-@router.get("/v1/templates/{reference}/versions")
-async def list_template_versions(context: DefinitionReader, reference: Reference) -> Everything[TemplateVersion]:
+@router.get("/v1/templates/{id}/versions")
+async def list_template_versions(context: DefinitionReader, id: Reference) -> Everything[TemplateVersion]:
     """Every version of a template, newest first."""
-    found = await find_by_reference(context.engine.templates, context.workspace, reference)
+    found = await find_by_reference(context.engine.templates, context.workspace, id)
     return Everything(await context.engine.templates.versions(context.workspace, found.id))
 
 
-@router.post("/v1/templates/{reference}/preview", openapi_extra=takes(GivenTemplatePreview))
+@router.post("/v1/templates/{id}/preview", openapi_extra=takes(GivenTemplatePreview))
 async def preview_template(
     context: DefinitionReader,
-    reference: Reference,
+    id: Reference,
     body: Annotated[GivenTemplatePreview, Depends(body_of(GivenTemplatePreview, required=False))],
 ) -> TemplatePreview:
     """What a template prints with some data; stores nothing."""
-    found = await find_by_reference(context.engine.templates, context.workspace, reference)
+    found = await find_by_reference(context.engine.templates, context.workspace, id)
     content = SAMPLE if body.content is None else body.content
     return await context.engine.templates.preview(
         context.workspace, found.id, body.data, version=body.version, content=content

@@ -101,7 +101,6 @@ class Senders:
                 return
             if users := await senders.find_sender_users(tx, workspace=workspace, name=shown.name, limit=MOST_NAMED):
                 raise Conflict(f"sender {shown.name!r} is named by {', '.join(users)}; change them first")
-            await senders.clear_default_senders(tx, workspace=workspace, id=id, channels=[])
             if not await senders.delete_sender(tx, workspace=workspace, id=id):
                 raise NotFound(f"there is no sender {id}")
             await self._audit(tx, caller, id, "deleted", {"name": shown.name}, entry, now)

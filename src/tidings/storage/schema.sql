@@ -261,7 +261,7 @@ create table default_senders (
     tenant_id    text not null,
     workspace_id text not null,
     channel      text not null,
-    sender_id    uuid not null constraint default_senders_sender_id_fkey references senders,
+    sender_id    uuid not null constraint default_senders_sender_id_fkey references senders on delete cascade,
     constraint default_senders_pkey primary key (tenant_id, workspace_id, channel)
 );
 

@@ -53,8 +53,8 @@ async def put_default_senders(tx: Tx, *, workspace: Workspace, id: UUID, channel
 
 
 @_SQL.statement
-async def clear_default_senders(tx: Tx, *, workspace: Workspace, id: UUID, channels: Sequence[str]) -> None:
-    """Take all other channels from a sender."""
+async def clear_default_senders(tx: Tx, *, workspace: Workspace, id: UUID, channels: Sequence[str]) -> list[str]:
+    """Take all other channels from a sender, and return them."""
 
 
 @_SQL.statement

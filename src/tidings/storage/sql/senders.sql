@@ -30,7 +30,8 @@ select :tenant, :workspace, t.channel, :id
 -- name: clear_default_senders
 -- Takes other channels from a sender.
 delete from default_senders
- where tenant_id = :tenant and workspace_id = :workspace and sender_id = :id and channel <> all(:channels::text[]);
+ where tenant_id = :tenant and workspace_id = :workspace and sender_id = :id and channel <> all(:channels::text[])
+returning channel;
 
 -- name: show_sender
 -- One sender, by id or by name.
@@ -47,7 +48,7 @@ select {sender_columns}
  limit :limit;
 
 -- name: delete_sender
--- Removes a sender that is the default for nothing any more.
+-- Removes a sender; it is the default for nothing any more.
 delete from senders where id = :id and tenant_id = :tenant and workspace_id = :workspace
 returning id;
 
