@@ -21,7 +21,7 @@ from tidings.views.senders import NamedSender
 
 FROM, REPLY_TO = "from", "replyTo"
 LONGEST_DISPLAY_NAME = 100
-FIELDS = ("name", "displayName", *SENDER_CHANNELS, "replyTo", "defaultFor")
+FIELDS = ("name", "displayName", *map(str, SENDER_CHANNELS), "replyTo", "defaultFor")
 _SPELLINGS = {"display_name": "displayName", "reply_to": "replyTo", "default_for": "defaultFor"}
 _READ_ONLY = frozenset({"id", "createdAt", "updatedAt", "created_at", "updated_at"})
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
