@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import partial
 
-from tidings.domain.channels import NAMING_FIELDS, SENDER, Channel
+from tidings.domain.channels import SENDER
+from tidings.domain.content.message import MessageContent
 from tidings.domain.content.sender import WorkspaceSenders, with_sender
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.ids import Workspace
@@ -33,11 +34,13 @@ async def find_senders(kernel: Kernel, workspace: Workspace) -> WorkspaceSenders
 
 
 def sent_by(
-    kernel: Kernel, workspace: Workspace, channel: Channel, fields: Mapping[str, str]
+    kernel: Kernel, workspace: Workspace, message: MessageContent, fields: Mapping[str, str]
 ) -> Payload | RenderFailed:
     """Return what a provider gets of a message that was rendered; know_senders has been called."""
-    said = {name: text for name, text in fields.items() if name not in NAMING_FIELDS}
+    made, named = message.payload(fields), message.content.get(SENDER)
+    if isinstance(made, RenderFailed):
+        return made
     try:
-        return with_sender(said, kernel.senders.of(workspace).fields(channel, fields.get(SENDER)))
+        return with_sender(made, kernel.senders.of(workspace).fields(message.channel, str(named) if named else None))
     except ValueError as error:
         return RenderFailed(f"sender: {error}")

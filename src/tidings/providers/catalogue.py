@@ -8,11 +8,16 @@ from tidings.domain.connections.kind import ProviderKind
 
 _VENDORS = (
     "amazon_ses",
+    "fcm",
     "mailgun",
     "postmark",
     "resend",
     "sendgrid",
+    "slack",
+    "slack_webhook",
     "smtp",
+    "twilio",
+    "webhook",
 )
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""
 

@@ -11,7 +11,6 @@ from tidings.domain.caller import Caller
 from tidings.domain.content.linking import Frozen
 from tidings.domain.errors import Problem, ScenarioInvalid
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Channel
 from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
@@ -43,9 +42,8 @@ class SimulatedCampaign:
     async def find(cls, live: Engine, workspace: Workspace, campaign: UUID | str) -> "SimulatedCampaign":
         """A campaign by id or name."""
         found = await live.campaigns.load(workspace, campaign)
-        people = (
-            None if found.channel is Channel.SOCIAL else await live.campaigns.audience_of(workspace, found.definition)
-        )
+        reaches = found.channel.reaches_contacts
+        people = await live.campaigns.audience_of(workspace, found.definition) if reaches else None
         return cls(found, people, live.kernel.shards)
 
     @property

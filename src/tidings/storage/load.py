@@ -9,6 +9,7 @@ import msgspec
 
 from tidings.domain.campaigns.run import JobStatus, RunStatus, Source
 from tidings.domain.content.linking import Frozen, frozen_in, linked
+from tidings.domain.content.message import MessageContent
 from tidings.domain.flow.execution import ExecutionState, ExecutionStatus, Frontier, ItemState, Ready
 from tidings.domain.flow.ids import Shard, Workspace, workspace_of
 from tidings.domain.flow.item import Channel, Fence, ItemStatus, Reserved
@@ -66,8 +67,8 @@ class LoadedRun(msgspec.Struct, frozen=True):
     channel: Channel
     provider: str
     content_id: str
-    content: Mapping[str, str]
-    templates: Frozen  # which its posts render; they are in the content already
+    message: MessageContent
+    templates: Frozen  # which its posts render; they are in the message already
     scheduled_for: datetime | None
     rate_per_minute: int | None
     status: RunStatus
@@ -250,7 +251,7 @@ def _run(row: Row) -> LoadedRun:
         channel=Channel(row["channel"]),
         provider=row["provider"],
         content_id=row["content_id"],
-        content=msgspec.convert(linked(row["content"]), dict[str, str]),
+        message=MessageContent(Channel(row["channel"]), linked(row["content"])),
         templates=frozen_in(row["content"]),
         scheduled_for=row["scheduled_for"],
         rate_per_minute=row["rate_per_minute"],

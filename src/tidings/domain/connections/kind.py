@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from tidings.domain.channels import Channel
 from tidings.domain.errors import Problem
@@ -34,6 +34,7 @@ class SettingType(StrEnum):
     TEXT = "text"
     LINES = "lines"  # a key or a document, which may have several lines
     URL = "url"
+    WEBHOOK = "webhook"  # an address with the path and the query that a vendor gave it, which are its password
     NUMBER = "number"
     FLAG = "flag"
 
@@ -54,6 +55,8 @@ class Setting:
     """Whether it says where credentials are sent: with another value they must be given anew."""
     matches: str = ""
     """A regular expression for the whole of a string, where not every string will do."""
+    check: Callable[[str], str | None] | None = None
+    """Says why a string of the right type will not do, with the remedy and without the string; None when it will."""
 
     def problem_of(self, value: object) -> str | None:
         """Why a value will not do, with the remedy; the value of a secret is never repeated."""
@@ -62,6 +65,8 @@ class Setting:
             problem = f"use one of {', '.join(self.choices)}"
         if problem is None and self.matches and not re.fullmatch(self.matches, str(value)):
             problem = f"write it like {self.example}"
+        if problem is None and self.check is not None:
+            problem = self.check(str(value))
         if problem is None:
             return None
         return problem if self.is_secret else f"{quoted(value)} will not do: {problem}"
@@ -166,10 +171,22 @@ def base_url(default: str) -> Setting:
     )
 
 
-def secret(name: str, doc: str, *, is_required: bool = True, has_lines: bool = False) -> Setting:
+def secret(
+    name: str,
+    doc: str,
+    *,
+    is_required: bool = True,
+    has_lines: bool = False,
+    check: Callable[[str], str | None] | None = None,
+) -> Setting:
     """A setting that is sealed and never shown again."""
     kind = SettingType.LINES if has_lines else SettingType.TEXT
-    return Setting(name=name, doc=doc, type=kind, is_required=is_required, is_secret=True)
+    return Setting(name=name, doc=doc, type=kind, is_required=is_required, is_secret=True, check=check)
+
+
+def webhook_url(doc: str) -> Setting:
+    """The sealed address of a webhook: who knows it may post."""
+    return Setting(name="webhookUrl", doc=doc, type=SettingType.WEBHOOK, is_required=True, is_secret=True)
 
 
 def _place_of(setting: Setting) -> str:
@@ -195,14 +212,29 @@ def _problem_of_lines(value: object, longest: int = LONGEST_SECRET) -> str | Non
 def _problem_of_url(value: object) -> str | None:
     if problem := _problem_of_text(value):
         return problem
-    try:
-        parts = urlsplit(str(value))
-        parts.port  # noqa: B018 – which is looked at only when it is asked for
-    except ValueError:
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.netloc) or parts.query or parts.fragment:
+    parts = _url_parts(str(value))
+    if parts is None or parts.query or parts.fragment:
         return "use an address like https://api.example.com, without a password and a query"
     return None
+
+
+def _problem_of_webhook(value: object) -> str | None:
+    if problem := _problem_of_text(value):
+        return problem
+    parts = _url_parts(str(value))
+    if parts is None or parts.fragment or parts.path in ("", "/") or not str(value).isascii() or " " in str(value):
+        return "use the whole address that the vendor shows, from https:// on"
+    return None
+
+
+def _url_parts(value: str) -> SplitResult | None:
+    """The parts of an address over HTTP without a user; None when it is none."""
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018 – which is looked at only when it is asked for
+    except ValueError:
+        return None
+    return parts if parts.scheme in ("http", "https") and _HOST.fullmatch(parts.netloc) else None
 
 
 def _problem_of_number(value: object) -> str | None:
@@ -218,6 +250,7 @@ _TYPE_PROBLEMS: Mapping[SettingType, Callable[[object], str | None]] = {
     SettingType.TEXT: _problem_of_text,
     SettingType.LINES: _problem_of_lines,
     SettingType.URL: _problem_of_url,
+    SettingType.WEBHOOK: _problem_of_webhook,
     SettingType.NUMBER: _problem_of_number,
     SettingType.FLAG: _problem_of_flag,
 }

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from tidings.domain.channels import HTML_FIELDS, LAYOUT
-from tidings.domain.content.linked import MAX_RENDER_DEPTH, NOT_WRITTEN, SEPARATOR, LinkedPart, Use, join
+from tidings.domain.content.linked import MAX_RENDER_DEPTH, NOT_WRITTEN, SEPARATOR, LinkedPart, Use, as_written, join
 from tidings.domain.content.template import MAX_SOURCE_CHARS, MAX_TAGS, place_in, tags_in
 from tidings.domain.errors import Problem, TemplateInvalid
 from tidings.domain.messages import did_you_mean, quoted
@@ -97,6 +97,20 @@ def link(given: Mapping[str, object], frozen: Frozen) -> Mapping[str, object]:
         return given
     made = _linked(given, frozen)
     return made if isinstance(made, Mapping) else given
+
+
+def unlinked(given: object) -> object:
+    """Return what was linked as its author wrote it."""
+    if isinstance(given, str):
+        return as_written(given)
+    if isinstance(given, Mapping):
+        return {name: unlinked(one) for name, one in given.items()}
+    return [unlinked(one) for one in given] if isinstance(given, list | tuple) else given
+
+
+def unlinked_fields(given: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of a message as its author wrote them."""
+    return {name: unlinked(one) for name, one in given.items()}
 
 
 def uses_in(given: object) -> list[TemplateUse]:

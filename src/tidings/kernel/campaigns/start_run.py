@@ -13,8 +13,7 @@ from uuid import UUID
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import CONTACT_ZONE
 from tidings.domain.campaigns.run import Source
-from tidings.domain.content.linked import as_written
-from tidings.domain.content.linking import FROZEN, frozen_in, link, with_frozen, without_frozen
+from tidings.domain.content.linking import FROZEN, frozen_in, link, unlinked_fields, with_frozen, without_frozen
 from tidings.domain.errors import InputInvalid
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel
@@ -99,7 +98,7 @@ async def deploy(kernel: Kernel, caller: Caller, deployment: Deployment) -> Star
     _check_deployment(deployment)
     linked = await _link(kernel, workspace, deployment)
     content = linked.read(lambda given: _checked(deployment.channel, given))
-    stored = with_frozen({name: as_written(source) for name, source in content.items()}, linked.frozen)
+    stored = with_frozen(unlinked_fields(content), linked.frozen)
     now = await kernel.clock.now()
     bucket = workspace.bucket_of(deployment.idempotency_key)
     run_id = kernel.new_id(bucket, now)
@@ -137,12 +136,13 @@ async def _link(kernel: Kernel, workspace: Workspace, deployment: Deployment) ->
         given = link({"content": without_frozen(deployment.content)}, frozen)
         await know_stored_templates(kernel, workspace, given)
         return LinkedDefinition(given, frozen, ())
-    is_social = deployment.channel is Channel.SOCIAL
-    posts = [one.data.get("post") for one in deployment.recipients] if is_social else []
-    return await link_templates(kernel, workspace, {"content": deployment.content, "posts": posts}, is_stored=True)
+    # Where there are no contacts each recipient has a post of its own.
+    posts = [] if deployment.channel.reaches_contacts else [one.data.get("post") for one in deployment.recipients]
+    given = {"channel": deployment.channel, "content": deployment.content, "posts": posts}
+    return await link_templates(kernel, workspace, given, is_stored=True)
 
 
-def _checked(channel: Channel, given: Mapping[str, object]) -> Mapping[str, str]:
+def _checked(channel: Channel, given: Mapping[str, object]) -> Mapping[str, object]:
     content = given["content"]
     return check_content(channel, content if isinstance(content, Mapping) else {})
 
@@ -251,7 +251,7 @@ async def _delete_people(kernel: Kernel, run_id: UUID) -> None:
 
 def _distinct(deployment: Deployment) -> list[Recipient]:
     """Recipients without repeats, ignoring case: no address is written to twice by one run."""
-    if deployment.channel is Channel.SOCIAL:
+    if not deployment.channel.reaches_contacts:
         return _distinct_posts(deployment.recipients)
     seen: dict[str, Recipient] = {}
     for person in deployment.recipients:
