@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -288,3 +289,9 @@ def json_request(url: str, body: object, *headers: tuple[str, str], method: str 
     """A request whose body is JSON, with the same bytes at every attempt."""
     kinds = [("Content-Type", "application/json"), ("Accept", "application/json")]
     return HttpRequest(method, url, [*kinds, *headers], msgspec.json.encode(body, order="deterministic"))
+
+
+def form_request(url: str, fields: Mapping[str, str], *headers: tuple[str, str]) -> HttpRequest:
+    """A request whose body is a form."""
+    kinds = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
+    return HttpRequest("POST", url, [*kinds, *headers], urlencode(fields).encode())

@@ -35,3 +35,16 @@ def doubtful(recipient: str = "ann@example.com", payload: Payload = PLAIN) -> Do
     """An item in doubt, marked on a noon of 2026."""
     item = marked(recipient, payload)
     return Doubtful(recipient, item.key, datetime(2026, 11, 18, 12, tzinfo=UTC), payload)
+
+
+def webhook_maker(kind: str, path: str, /, **settings: Value) -> Callable[[str, timedelta], Provider]:
+    """What makes a provider whose address is its password, for an address and a deadline."""
+    found = CATALOGUE[kind]
+
+    def make(url: str, deadline: timedelta) -> Provider:
+        address = {"webhookUrl": f"{url}{path}"}
+        assert found.problems_of(settings, address) == []
+        filled = found.filled({**settings, **address})
+        return found.build(ConnectionSettings(f"{kind}/test", Channel.CHAT, filled, deadline, 10, everything))
+
+    return make
