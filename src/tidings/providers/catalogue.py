@@ -6,7 +6,17 @@ from importlib import import_module
 
 from tidings.domain.connections.kind import ProviderKind
 
-_VENDORS = ("resend", "slack", "slack_webhook", "twilio")
+_VENDORS = (
+    "discord",
+    "resend",
+    "slack",
+    "slack_webhook",
+    "teams",
+    "telegram",
+    "twilio",
+    "vonage",
+    "whatsapp_cloud",
+)
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""
 
 

@@ -241,6 +241,12 @@ def judge_refusal(answer: VendorAnswer, provider_class: ProviderClass, words: ob
     return RetryLater(reason, answer.delay) if isinstance(provider_class, Keyed) else Unknown(reason)
 
 
+def code_in(fields: Mapping[str, Any]) -> int | None:
+    """The number that a vendor gives an error; None where it gives none."""
+    code = fields.get("code")
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+
 def json_request(url: str, body: object, *headers: tuple[str, str], method: str = "POST") -> HttpRequest:
     """A request whose body is JSON, with the same bytes at every attempt."""
     kinds = [("Content-Type", "application/json"), ("Accept", "application/json")]
