@@ -103,8 +103,8 @@ def test_no_problem_repeats_a_secret() -> None:
     assert "canary" not in str(found)
 
 
-def test_a_change_may_leave_things_out() -> None:
-    assert KIND.problems_of({"region": "us"}, {}, is_whole=False) == []
+def test_credentials_that_are_stored_need_not_be_given_again() -> None:
+    assert KIND.problems_of(GOOD_SETTINGS, {}, stored=["apiKey"]) == []
 
 
 def test_secrets_are_not_in_the_words_for_settings() -> None:

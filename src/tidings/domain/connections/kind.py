@@ -5,7 +5,7 @@ and the checks of a new connection follow from it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from enum import StrEnum
@@ -51,12 +51,18 @@ class Setting:
     is_secret: bool = False
     default: Value | None = None
     choices: Sequence[str] = ()
+    is_address: bool = False
+    """Whether it says where credentials are sent: with another value they must be given anew."""
+    matches: str = ""
+    """A regular expression for the whole of a string, where not every string will do."""
 
     def problem_of(self, value: object) -> str | None:
         """Why a value will not do, with the remedy; the value of a secret is never repeated."""
         problem = _TYPE_PROBLEMS[self.type](value)
         if problem is None and self.choices and value not in self.choices:
             problem = f"use one of {', '.join(self.choices)}"
+        if problem is None and self.matches and not re.fullmatch(self.matches, str(value)):
+            problem = f"write it like {self.example}"
         if problem is None:
             return None
         return problem if self.is_secret else f"{quoted(value)} will not do: {problem}"
@@ -121,18 +127,21 @@ class ProviderKind:
         return frozenset(one.name for one in self.settings if one.is_secret)
 
     def problems_of(
-        self, settings: Mapping[str, object], credentials: Mapping[str, object], *, is_whole: bool = True
+        self, settings: Mapping[str, object], credentials: Mapping[str, object], *, stored: Collection[str] = ()
     ) -> list[Problem]:
-        """Return everything that is wrong with what a connection is told; part of it may be missing unless whole."""
+        """Return everything that is wrong with what a connection is told; stored credentials may be missing."""
         given = {"settings": settings, "credentials": credentials}
         wrong = [problem for place, values in given.items() for problem in self._wrong_in(place, values)]
-        if is_whole:
-            wrong += [
-                Problem(f"{_place_of(one)}.{one.name}", f"is missing: {one.doc}")
-                for one in self.settings
-                if one.is_required and given[_place_of(one)].get(one.name) in (None, "")
-            ]
-        return wrong
+        return wrong + [
+            Problem(f"{_place_of(one)}.{one.name}", f"is missing: {one.doc}")
+            for one in self.settings
+            if one.is_required and one.name not in stored and given[_place_of(one)].get(one.name) in (None, "")
+        ]
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """The names of the settings that say where credentials are sent."""
+        return frozenset(one.name for one in self.settings if one.is_address or one.type is SettingType.URL)
 
     def filled(self, values: Mapping[str, Value]) -> dict[str, Value]:
         """Return the values with the defaults of what was not given."""
