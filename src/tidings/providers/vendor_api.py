@@ -250,7 +250,7 @@ class VendorProvider:
 
 def _judged(vendor: Vendor, item: Marked, answer: VendorAnswer) -> Outcome:
     outcome = vendor.judge(item, answer)
-    if isinstance(outcome, Unavailable) and item.recipient in outcome.reason:
+    if isinstance(outcome, Unavailable) and item.recipient and item.recipient in outcome.reason:
         # A vendor may quote whom the message was for, and this reason is shown to operators of every workspace.
         return Unavailable(outcome.reason.replace(item.recipient, "the recipient"), is_refused=outcome.is_refused)
     return outcome
