@@ -9,6 +9,7 @@ from tidings.domain.connections.kind import ProviderKind
 _VENDORS = (
     "amazon_ses",
     "discord",
+    "fcm",
     "mailgun",
     "postmark",
     "resend",
@@ -20,6 +21,7 @@ _VENDORS = (
     "telegram",
     "twilio",
     "vonage",
+    "webhook",
     "whatsapp_cloud",
 )
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""

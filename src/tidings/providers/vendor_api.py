@@ -5,6 +5,8 @@ goes to the vendor's own `judge`. A file of vendors/ knows no sockets, and this 
 """
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
 
 LARGEST_ANSWER = 1_000_000
 LONGEST_REASON = 500
+_REMEMBERED_TOKENS = 4
+HOST_WAIT = timedelta(minutes=1)
+"""How long a recipient's own host that cannot be reached is left alone."""
 LEASE_SPENT = RetryLater("the lease was spent before the call", uses_attempt=False)
 
 
@@ -105,9 +110,17 @@ class VendorCalls:
 
     def __init__(self, transport: HttpTransport, secrets: Iterable[str], find_private: FindPrivateAddresses) -> None:
         self._transport = transport
-        self._mask = Mask([one for one in secrets if one])
+        self._secrets = [one for one in secrets if one]
+        self._tokens: deque[str] = deque(maxlen=_REMEMBERED_TOKENS)
+        self._mask = Mask(self._secrets)
         self._find_private = find_private
         self._fetcher: AttachmentFetcher | None = None
+
+    def hide(self, token: str) -> None:
+        """Strike a token that a vendor has handed out from whatever is said from now on, until others follow it."""
+        if token not in self._tokens:
+            self._tokens.append(token)
+            self._mask = Mask([*self._secrets, *self._tokens])
 
     async def call(
         self, request: HttpRequest, workspace: Workspace, until: float, may_start: MayStart
@@ -260,6 +273,19 @@ def _always() -> bool:
     return True
 
 
+class RecipientHosts(VendorProvider):
+    """A connection whose recipients name the hosts that are called: the trouble of one must not stop the others."""
+
+    async def send(self, item: Marked, may_start: MayStart) -> Outcome:
+        """Make the call for one item; what could not begin is tried every minute, and uses no attempt."""
+        outcome = await super().send(item, may_start)
+        if not isinstance(outcome, Unavailable):
+            return outcome
+        if outcome.is_refused:
+            return Rejected(outcome.reason)
+        return RetryLater(outcome.reason, HOST_WAIT, uses_attempt=False, is_unanswered=True)
+
+
 async def nothing_to_ask(vendor: str) -> Evidence:
     """The answer of a vendor that cannot be asked what became of a message."""
     return CannotTell(f"{vendor} cannot be asked what became of a message")
@@ -289,6 +315,11 @@ def code_in(fields: Mapping[str, Any]) -> int | None:
     """The number that a vendor gives an error; None where it gives none."""
     code = fields.get("code")
     return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+
+def wall_seconds() -> int:
+    """The time of this machine in whole seconds, as tokens and signatures name it."""
+    return int(time.time())
 
 
 def json_request(url: str, body: object, *headers: tuple[str, str], method: str = "POST") -> HttpRequest:

@@ -201,7 +201,7 @@ create table sequence_steps (
     send_hour    smallint,
     channel      text        not null,
     subject      text,
-    content      text        not null,
+    content      jsonb       not null,                         -- a text, or an object with the fields of its channel
     max_lateness interval,
     created_at   timestamptz not null,
     constraint sequence_steps_pkey primary key (sequence_id, id),
@@ -829,11 +829,11 @@ create index idx_audit_log_listed on audit_log (shard, tenant_id, id) where subj
 
 -- What no code can send is refused when it is written, not found when it is due.
 alter table outbox add constraint channel_outbox_channel_check
-    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'function'));
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'webhook', 'function'));
 alter table routes add constraint routes_channel_check
-    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'function'));
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'webhook', 'function'));
 alter table campaigns add constraint campaigns_channel_check
-    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat'));
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'webhook'));
 alter table sequence_steps add constraint sequence_steps_channel_check
     check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice'));
 alter table rules add constraint rules_channel_check
