@@ -8,6 +8,7 @@ from tidings.domain.connections.kind import ProviderKind
 
 _VENDORS = (
     "amazon_ses",
+    "discord",
     "fcm",
     "mailgun",
     "postmark",
@@ -16,8 +17,12 @@ _VENDORS = (
     "slack",
     "slack_webhook",
     "smtp",
+    "teams",
+    "telegram",
     "twilio",
+    "vonage",
     "webhook",
+    "whatsapp_cloud",
 )
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""
 
