@@ -8,7 +8,7 @@ and returns what is wrong, so that a test is `assert await nonconformities(case)
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeAlias
@@ -16,7 +16,7 @@ from typing import TypeAlias
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Keyed, MayStart, Provider
-from tidings.testing.scripted_http import Break, HttpReply, HttpSeen, scripted_server
+from tidings.testing.scripted_http import Break, HttpReply, HttpSeen, ScriptedReplies, scripted_server
 
 PATIENCE = timedelta(seconds=30)
 SHORT = timedelta(seconds=1)
@@ -46,6 +46,8 @@ class ConformanceCase:
     before: Sequence[HttpReply] = ()
     """What the server answers before the call itself, as to the question for a token."""
     message_id: str | None = None
+    serve: Callable[..., AbstractAsyncContextManager[ScriptedReplies]] = scripted_server
+    """What runs the server; `scripted_h2_server` for a provider that speaks HTTP/2."""
     calls_many_hosts: bool = False
     """Whether recipients name the hosts: one that cannot be reached is RetryLater, and stops no other."""
     secrets: Sequence[str] = field(default=(), repr=False)
@@ -87,7 +89,7 @@ def _is_as_documented(wanted: Outcome | type[Outcome], outcome: Outcome) -> bool
 async def _not_begun(case: ConformanceCase) -> Wrong:
     """What did not begin is the server's trouble: no attempt is used, and nothing is in doubt."""
     refused = f"http://127.0.0.1:{_closed_port()}"
-    async with scripted_server(HttpReply(leaves_off=Break.BEFORE_READING)) as silent:
+    async with case.serve(HttpReply(leaves_off=Break.BEFORE_READING)) as silent:
         no_tls = silent.url.replace("http://", "https://")
         for what, url in (("a refused connection", refused), ("a TLS handshake that hangs", no_tls)):
             outcome = await _send(case.make(url, SHORT), case.item)
@@ -153,7 +155,7 @@ async def _secrets(case: ConformanceCase) -> Wrong:
 async def _call(
     case: ConformanceCase, reply: HttpReply, deadline: timedelta = PATIENCE, may_start: MayStart = lambda: True
 ) -> tuple[Outcome, list[HttpSeen]]:
-    async with scripted_server(*case.before, reply) as server:
+    async with case.serve(*case.before, reply) as server:
         outcome = await _send(case.make(server.url, deadline), case.item, may_start)
         return outcome, server.seen
 
