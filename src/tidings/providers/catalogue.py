@@ -6,7 +6,7 @@ from importlib import import_module
 
 from tidings.domain.connections.kind import ProviderKind
 
-_VENDORS = ("apns", "fcm", "resend", "webhook")
+_VENDORS = ("apns", "fcm", "resend", "web_push", "webhook")
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""
 
 

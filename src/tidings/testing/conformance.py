@@ -40,7 +40,8 @@ class ConformanceCase:
 
     make: Callable[[str, timedelta], Provider]
     """Makes the provider for a server's address and a deadline; it must be allowed to call loopback addresses."""
-    item: Marked
+    item: Marked | Callable[[str], Marked]
+    """The item, or what makes it for a server's address where recipients name the hosts."""
     accepted: HttpReply
     documented: Sequence[DocumentedAnswer]
     before: Sequence[HttpReply] = ()
@@ -92,7 +93,7 @@ async def _not_begun(case: ConformanceCase) -> Wrong:
     async with case.serve(HttpReply(leaves_off=Break.BEFORE_READING)) as silent:
         no_tls = silent.url.replace("http://", "https://")
         for what, url in (("a refused connection", refused), ("a TLS handshake that hangs", no_tls)):
-            outcome = await _send(case.make(url, SHORT), case.item)
+            outcome = await _send(case, url, SHORT)
             if not _has_not_begun(case, outcome):
                 wanted = "RetryLater(uses_attempt=False)" if case.calls_many_hosts else "Unavailable"
                 yield f"{what} became {outcome}, not {wanted}"
@@ -156,11 +157,13 @@ async def _call(
     case: ConformanceCase, reply: HttpReply, deadline: timedelta = PATIENCE, may_start: MayStart = lambda: True
 ) -> tuple[Outcome, list[HttpSeen]]:
     async with case.serve(*case.before, reply) as server:
-        outcome = await _send(case.make(server.url, deadline), case.item, may_start)
+        outcome = await _send(case, server.url, deadline, may_start)
         return outcome, server.seen
 
 
-async def _send(provider: Provider, item: Marked, may_start: MayStart = lambda: True) -> Outcome:
+async def _send(case: ConformanceCase, url: str, deadline: timedelta, may_start: MayStart = lambda: True) -> Outcome:
+    provider = case.make(url, deadline)
+    item = case.item if isinstance(case.item, Marked) else case.item(url)
     try:
         async with asyncio.timeout(PATIENCE.total_seconds()):
             return await provider.send(item, may_start)

@@ -39,7 +39,7 @@ class H2Reply(HttpReply):
 
 
 @dataclass(slots=True)
-class _Request:
+class _Arriving:
     headers: dict[str, str]
     body: bytes = b""
 
@@ -82,7 +82,7 @@ class _H2Peer:
         self._h2.local_settings = Settings(
             client=False, initial_values={SettingCodes.MAX_CONCURRENT_STREAMS: server.most_streams}
         )
-        self._requests: dict[int, _Request] = {}
+        self._requests: dict[int, _Arriving] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._window = asyncio.Event()
 
@@ -108,7 +108,7 @@ class _H2Peer:
         match event:
             case events.RequestReceived():
                 head = {_text(name): _text(value) for name, value in event.headers}
-                self._requests[event.stream_id or 0] = _Request(head)
+                self._requests[event.stream_id or 0] = _Arriving(head)
                 self._server.most_open = max(self._server.most_open, len(self._requests))
             case events.DataReceived():
                 self._requests[event.stream_id or 0].body += bytes(event.data or b"")
