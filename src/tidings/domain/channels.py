@@ -109,6 +109,7 @@ class Channel(StrEnum):
         "social",
         Traits(text="body", wanted="give posts, each with a body and accounts", success="posted", batch="post"),
     )
+    CHAT = ("chat", Traits(subject="title", text="body", wanted="give body"))
     WEBHOOK = (
         "webhook",
         Traits(text="body", wanted="give posts, each with a body and accounts: https addresses, or default"),

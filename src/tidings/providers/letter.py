@@ -117,14 +117,14 @@ def _compose(item: Marked, sender: Sender, written_at: datetime, files: Sequence
     plain = write_plain(head, item.recipient, item.payload, written_at, item.key) if head else None
     if plain is None:
         return _compose_any(item, sender, written_at, files)
-    return Letter(item.recipient, _message_id(sender, item.key.hex()), _double_dots(plain), len(plain), False)
+    return Letter(item.recipient, message_id_of(sender, item.key.hex()), _double_dots(plain), len(plain), False)
 
 
 def _compose_any(item: Marked, sender: Sender, written_at: datetime, files: Sequence[Fetched]) -> Letter:
     recipient = _recipient(item.recipient)
     _check_subject(item.payload)
     needs_utf8 = not item.recipient.isascii()
-    message_id = _message_id(sender, item.key.hex())
+    message_id = message_id_of(sender, item.key.hex())
     message = EmailMessage(policy=_UTF8_HEADERS if needs_utf8 else ASCII_HEADERS)
     message["From"] = _from_header(sender)
     message["To"] = recipient
@@ -181,7 +181,7 @@ def _from_header(sender: Sender) -> BaseHeader:
 def _plain_head(sender: Sender) -> PlainHead | None:
     """What the email package writes of a sender, with room for a key; None where it would break the key apart."""
     place = "0" * 64
-    written = ASCII_HEADERS.header_factory("Message-ID", _message_id(sender, place)).fold(policy=ASCII_HEADERS)
+    written = ASCII_HEADERS.header_factory("Message-ID", message_id_of(sender, place)).fold(policy=ASCII_HEADERS)
     before, found, after = written.partition(place)
     if not found:
         return None
@@ -189,7 +189,8 @@ def _plain_head(sender: Sender) -> PlainHead | None:
     return PlainHead(from_line, before, after)
 
 
-def _message_id(sender: Sender, key: str) -> str:
+def message_id_of(sender: Sender, key: str) -> str:
+    """The Message-ID of an item: the same at every attempt, so that a message sent twice can be recognised."""
     return f"<{key}@{sender.domain}>"
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from tidings.domain.content.attachment import AttachmentReference
 from tidings.domain.errors import StorageUnavailable
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
@@ -60,6 +61,7 @@ class SmtpProvider:
         call_deadline: timedelta = timedelta(seconds=60),
         tls_context: ssl.SSLContext | None = None,
         private_addresses: FindPrivateAddresses = no_private_addresses,
+        is_guarded: bool = False,
     ) -> None:
         self.name = name
         self.concurrency = concurrency
@@ -69,6 +71,7 @@ class SmtpProvider:
         self._tls_context = tls_context or ssl.create_default_context()
         self._slots = asyncio.Semaphore(concurrency)
         self._private_addresses = private_addresses  # from which a workspace may have attachments fetched
+        self._is_guarded = is_guarded  # whether the server is a workspace's choice, and must not be one of ours
         self._fetcher: AttachmentFetcher | None = None
         self._idle: list[Connection] = []
         self._most, self._calling = concurrency, 0
@@ -117,18 +120,18 @@ class SmtpProvider:
             return references
         deadline = asyncio.get_running_loop().time() + self._patience
         if not references:
-            return await self._send(compose(item, self._sender, datetime.now(UTC)), may_start, deadline)
+            return await self._send(item, compose(item, self._sender, datetime.now(UTC)), may_start, deadline)
         with ExitStack() as files:
             fetched = await self._fetch(item, references, files, deadline)
             if not isinstance(fetched, list):
                 return fetched
             letter = compose(item, self._sender, datetime.now(UTC), fetched)
-            return await self._send(letter, may_start, deadline)
+            return await self._send(item, letter, may_start, deadline)
 
-    async def _send(self, letter: Letter | Rejected, may_start: MayStart, deadline: float) -> Outcome:
+    async def _send(self, item: Marked, letter: Letter | Rejected, may_start: MayStart, deadline: float) -> Outcome:
         if isinstance(letter, Rejected):
             return letter
-        call = _Call(letter, self._sender)
+        call = _Call(letter, self._sender, item.workspace)
         try:
             await take_slot(self._slots, deadline)
         except TimeoutError as failure:
@@ -137,6 +140,8 @@ class SmtpProvider:
             return await self._make(call, may_start, deadline)
         except ChannelRefused as refused:
             return Unavailable(str(refused), is_refused=refused.is_final)
+        except StorageUnavailable as error:
+            return Unavailable(f"the addresses it may have could not be read: {error}")
         except _FAILURES as failure:
             return call.outcome_without_reply(failure)
         finally:
@@ -182,7 +187,8 @@ class SmtpProvider:
             connection = self._take_idle()
             if connection is None or not await call.begin_if_alive(connection, deadline):
                 async with asyncio.timeout_at(deadline):
-                    connection = await open_connection(self._server, self._tls_context)
+                    private = await self._private_addresses(call.workspace) if self._is_guarded else None
+                    connection = await open_connection(self._server, self._tls_context, private)
                 await call.begin(connection, deadline)
             return await call.finish(connection, may_start)
         finally:
@@ -211,7 +217,8 @@ class SmtpProvider:
 class _Call:
     """One message on its way: which connection it holds, and whether its final dot was written."""
 
-    def __init__(self, letter: Letter, sender: Sender) -> None:
+    def __init__(self, letter: Letter, sender: Sender, workspace: Workspace) -> None:
+        self.workspace = workspace
         self.connection: Connection | None = None
         self.is_settled = False  # both sides agree where the connection stands, so it may be used again
         self._letter = letter

@@ -7,19 +7,24 @@ goes to the vendor's own `judge`. A file of vendors/ knows no sockets, and this 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, assert_never
+from typing import TYPE_CHECKING, Any, Protocol, assert_never
+from urllib.parse import urlencode
 
 import msgspec
 
 from tidings.domain.connections.kind import ConnectionSettings
+from tidings.domain.content.attachment import AttachmentReference
+from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
-from tidings.domain.flow.outcome import Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart, ProviderClass
-from tidings.domain.private_addresses import FindPrivateAddresses
+from tidings.domain.private_addresses import FindPrivateAddresses, PrivateAddresses
+from tidings.providers.enclosed import Fetched
 from tidings.providers.guard import REMEDY
 from tidings.providers.http_client import HttpClient
 from tidings.providers.http_request import (
@@ -34,6 +39,9 @@ from tidings.providers.http_request import (
 from tidings.providers.mask import Mask
 from tidings.providers.printable import printable
 from tidings.providers.retry_after import retry_after
+
+if TYPE_CHECKING:
+    from tidings.providers.attachments import AttachmentFetcher
 
 LARGEST_ANSWER = 1_000_000
 LONGEST_REASON = 500
@@ -106,6 +114,7 @@ class VendorCalls:
         self._tokens: deque[str] = deque(maxlen=_REMEMBERED_TOKENS)
         self._mask = Mask(self._secrets)
         self._find_private = find_private
+        self._fetcher: AttachmentFetcher | None = None
 
     def hide(self, token: str) -> None:
         """Strike a token that a vendor has handed out from whatever is said from now on, until others follow it."""
@@ -117,18 +126,53 @@ class VendorCalls:
         self, request: HttpRequest, workspace: Workspace, until: float, may_start: MayStart
     ) -> VendorAnswer | Outcome:
         """Make one call; return the whole answer, or what the lack of one means."""
-        try:
-            async with asyncio.timeout_at(until):
-                private = await self._find_private(workspace)
-        except TimeoutError:
-            return Unavailable("the deadline of the call passed before it began")
+        private = await self._private(workspace, until)
+        if not isinstance(private, PrivateAddresses):
+            return private
         asked = HttpRequest(request.method, request.url, request.headers, request.body, private, LARGEST_ANSWER)
         end = await self._transport.send(asked, until, may_start)
         return self._whole(end) if isinstance(end, HttpAnswer) else self._without_answer(end)
 
+    async def ask(self, request: HttpRequest, workspace: Workspace, until: float) -> VendorAnswer | CannotTell:
+        """Ask what became of an earlier call; return the answer of a success, and nothing else says anything."""
+        answer = await self.call(request, workspace, until, _always)
+        if not isinstance(answer, VendorAnswer):
+            return CannotTell("nothing was asked" if isinstance(answer, Accepted) else answer.reason)
+        return answer if answer.is_success else CannotTell(answer.reason())
+
+    async def fetch(
+        self,
+        references: Sequence[AttachmentReference],
+        files: ExitStack,
+        workspace: Workspace,
+        until: float,
+        largest: int,
+    ) -> list[Fetched] | Outcome:
+        """Get the files of a message, at most `largest` bytes in all, or say what the lack of one means."""
+        # Only messages with files pay for importing the client.
+        from tidings.providers.attachments import AttachmentFetcher  # noqa: PLC0415
+
+        if self._fetcher is None:
+            self._fetcher = AttachmentFetcher(self._find_private, largest=largest)
+        try:
+            return await self._fetcher.fetch(references, files, workspace, until)
+        except StorageUnavailable as error:
+            return RetryLater(f"the attachments could not be fetched: {error}", uses_attempt=False)
+
     async def close(self) -> None:
         """Let go of every connection."""
         await self._transport.close()
+        if self._fetcher is not None:
+            await self._fetcher.close()
+
+    async def _private(self, workspace: Workspace, until: float) -> PrivateAddresses | Outcome:
+        try:
+            async with asyncio.timeout_at(until):
+                return await self._find_private(workspace)
+        except TimeoutError:
+            return Unavailable("the deadline of the call passed before it began")
+        except StorageUnavailable as error:
+            return RetryLater(f"the workspace could not be read: {error}", uses_attempt=False)
 
     def _whole(self, answer: HttpAnswer) -> VendorAnswer | Outcome:
         if answer.body is None or answer.size > LARGEST_ANSWER:
@@ -201,7 +245,7 @@ class VendorProvider:
         if not isinstance(request, HttpRequest):
             return request
         answer = await self._calls.call(request, item.workspace, until, may_start)
-        return self._vendor.judge(item, answer) if isinstance(answer, VendorAnswer) else answer
+        return _judged(self._vendor, item, answer) if isinstance(answer, VendorAnswer) else answer
 
     async def look_up(self, item: Doubtful) -> Evidence:
         """Ask the vendor what became of an earlier call."""
@@ -228,6 +272,18 @@ class RecipientHosts(VendorProvider):
         if outcome.is_refused:
             return Rejected(outcome.reason)
         return RetryLater(outcome.reason, HOST_WAIT, uses_attempt=False, is_unanswered=True)
+
+
+def _judged(vendor: Vendor, item: Marked, answer: VendorAnswer) -> Outcome:
+    outcome = vendor.judge(item, answer)
+    if isinstance(outcome, Unavailable) and item.recipient in outcome.reason:
+        # A vendor may quote whom the message was for, and this reason is shown to operators of every workspace.
+        return Unavailable(outcome.reason.replace(item.recipient, "the recipient"), is_refused=outcome.is_refused)
+    return outcome
+
+
+def _always() -> bool:
+    return True
 
 
 async def nothing_to_ask(vendor: str) -> Evidence:
@@ -264,3 +320,9 @@ def json_request(url: str, body: object, *headers: tuple[str, str], method: str 
     """A request whose body is JSON, with the same bytes at every attempt."""
     kinds = [("Content-Type", "application/json"), ("Accept", "application/json")]
     return HttpRequest(method, url, [*kinds, *headers], msgspec.json.encode(body, order="deterministic"))
+
+
+def form_request(url: str, fields: Mapping[str, str], *headers: tuple[str, str]) -> HttpRequest:
+    """A request whose body is a form."""
+    kinds = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
+    return HttpRequest("POST", url, [*kinds, *headers], urlencode(fields).encode())

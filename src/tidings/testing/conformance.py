@@ -57,7 +57,7 @@ class ConformanceCase:
 
 async def nonconformities(case: ConformanceCase) -> list[str]:
     """Return everything that the provider does otherwise than it must, in words."""
-    checks = (_success, _documented, _not_begun, _no_whole_answer, _by_status, _lease, _secrets)
+    checks = (_success, _documented, _not_begun, _no_whole_answer, _by_status, _lease, _secrets, _recipient)
     return [wrong for check in checks async for wrong in check(case)]
 
 
@@ -151,6 +151,18 @@ async def _secrets(case: ConformanceCase) -> Wrong:
         outcome, _ = await _call(case, HttpReply(status, {"message": " ".join(case.secrets), "error": case.secrets}))
         if any(secret in str(outcome) for secret in case.secrets):
             yield f"the reason of a {status} repeats a secret"
+
+
+async def _recipient(case: ConformanceCase) -> Wrong:
+    """The reason of what is not about the item is shown to operators, who must not read there whom it was for."""
+    if not isinstance(case.item, Marked):
+        return  # it names the host itself, whose trouble is not shown to operators
+    recipient = case.item.recipient
+    for status in (401, 403, 404, 503):
+        words = f"not to {recipient}"
+        outcome, _ = await _call(case, HttpReply(status, {"message": words, "error": words, "errors": [words]}))
+        if isinstance(outcome, Unavailable) and recipient in outcome.reason:
+            yield f"the reason of a {status}, which is Unavailable, names the recipient"
 
 
 async def _call(

@@ -27,8 +27,8 @@ DOCUMENTED = [
     DocumentedAnswer("invalid_api_key", error(403, "invalid_api_key"), Unavailable("", is_refused=True)),
     DocumentedAnswer("testing only", error(403, "validation_error"), Unavailable("", is_refused=True)),
     DocumentedAnswer("invalid_from_address", error(422, "invalid_from_address"), Unavailable("", is_refused=True)),
-    DocumentedAnswer("not_found", error(404, "not_found"), Rejected),
-    DocumentedAnswer("method_not_allowed", error(405, "method_not_allowed"), Rejected),
+    DocumentedAnswer("not_found", error(404, "not_found"), Unavailable("", is_refused=True)),
+    DocumentedAnswer("method_not_allowed", error(405, "method_not_allowed"), Unavailable("", is_refused=True)),
     DocumentedAnswer("invalid_idempotent_request", error(409, "invalid_idempotent_request"), Unknown),
     DocumentedAnswer(
         "concurrent_idempotent_requests",
@@ -60,9 +60,11 @@ async def test_the_request_is_what_resend_documents() -> None:
         "html": "<p>Good morning.</p>",
         "from": "Ann <ann@example.com>",
         "replyTo": "help@example.com",
-        "cc": '["bob@example.com"]',
+        "cc": '["Bob <bob@example.com>"]',
+        "bcc": '["eve@example.com"]',
         "headers": '{"X-Campaign": "7"}',
-        "attachments": '[{"url": "https://example.com/a.pdf", "filename": "a.pdf"}]',
+        "attachments": '[{"url": "https://example.com/a.pdf", "filename": "a.pdf"},'
+        ' {"url": "https://example.com/b.png", "filename": "b.png", "contentId": "logo"}]',
     }
     item = marked(payload=payload)
 
@@ -83,7 +85,11 @@ async def test_the_request_is_what_resend_documents() -> None:
         "text": "Good morning.",
         "html": "<p>Good morning.</p>",
         "reply_to": "help@example.com",
-        "cc": ["bob@example.com"],
+        "cc": ["Bob <bob@example.com>"],
+        "bcc": ["eve@example.com"],
         "headers": {"X-Campaign": "7"},
-        "attachments": [{"path": "https://example.com/a.pdf", "filename": "a.pdf"}],
+        "attachments": [
+            {"path": "https://example.com/a.pdf", "filename": "a.pdf"},
+            {"path": "https://example.com/b.png", "filename": "b.png", "content_id": "logo"},
+        ],
     }

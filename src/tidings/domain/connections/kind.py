@@ -5,12 +5,12 @@ and the checks of a new connection follow from it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from tidings.domain.channels import Channel
 from tidings.domain.errors import Problem
@@ -34,6 +34,7 @@ class SettingType(StrEnum):
     TEXT = "text"
     LINES = "lines"  # a key or a document, which may have several lines
     URL = "url"
+    WEBHOOK = "webhook"  # an address with the path and the query that a vendor gave it, which are its password
     NUMBER = "number"
     FLAG = "flag"
 
@@ -50,6 +51,10 @@ class Setting:
     is_secret: bool = False
     default: Value | None = None
     choices: Sequence[str] = ()
+    is_address: bool = False
+    """Whether it says where credentials are sent: with another value they must be given anew."""
+    matches: str = ""
+    """A regular expression for the whole of a string, where not every string will do."""
     check: Callable[[str], str | None] | None = None
     """Says why a string of the right type will not do, with the remedy and without the string; None when it will."""
 
@@ -58,6 +63,8 @@ class Setting:
         problem = _TYPE_PROBLEMS[self.type](value)
         if problem is None and self.choices and value not in self.choices:
             problem = f"use one of {', '.join(self.choices)}"
+        if problem is None and self.matches and not re.fullmatch(self.matches, str(value)):
+            problem = f"write it like {self.example}"
         if problem is None and self.check is not None:
             problem = self.check(str(value))
         if problem is None:
@@ -124,18 +131,21 @@ class ProviderKind:
         return frozenset(one.name for one in self.settings if one.is_secret)
 
     def problems_of(
-        self, settings: Mapping[str, object], credentials: Mapping[str, object], *, is_whole: bool = True
+        self, settings: Mapping[str, object], credentials: Mapping[str, object], *, stored: Collection[str] = ()
     ) -> list[Problem]:
-        """Return everything that is wrong with what a connection is told; part of it may be missing unless whole."""
+        """Return everything that is wrong with what a connection is told; stored credentials may be missing."""
         given = {"settings": settings, "credentials": credentials}
         wrong = [problem for place, values in given.items() for problem in self._wrong_in(place, values)]
-        if is_whole:
-            wrong += [
-                Problem(f"{_place_of(one)}.{one.name}", f"is missing: {one.doc}")
-                for one in self.settings
-                if one.is_required and given[_place_of(one)].get(one.name) in (None, "")
-            ]
-        return wrong
+        return wrong + [
+            Problem(f"{_place_of(one)}.{one.name}", f"is missing: {one.doc}")
+            for one in self.settings
+            if one.is_required and one.name not in stored and given[_place_of(one)].get(one.name) in (None, "")
+        ]
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """The names of the settings that say where credentials are sent."""
+        return frozenset(one.name for one in self.settings if one.is_address or one.type is SettingType.URL)
 
     def filled(self, values: Mapping[str, Value]) -> dict[str, Value]:
         """Return the values with the defaults of what was not given."""
@@ -174,6 +184,11 @@ def secret(
     return Setting(name=name, doc=doc, type=kind, is_required=is_required, is_secret=True, check=check)
 
 
+def webhook_url(doc: str) -> Setting:
+    """The sealed address of a webhook: who knows it may post."""
+    return Setting(name="webhookUrl", doc=doc, type=SettingType.WEBHOOK, is_required=True, is_secret=True)
+
+
 def _place_of(setting: Setting) -> str:
     return "credentials" if setting.is_secret else "settings"
 
@@ -197,14 +212,29 @@ def _problem_of_lines(value: object, longest: int = LONGEST_SECRET) -> str | Non
 def _problem_of_url(value: object) -> str | None:
     if problem := _problem_of_text(value):
         return problem
-    try:
-        parts = urlsplit(str(value))
-        parts.port  # noqa: B018 – which is looked at only when it is asked for
-    except ValueError:
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.netloc) or parts.query or parts.fragment:
+    parts = _url_parts(str(value))
+    if parts is None or parts.query or parts.fragment:
         return "use an address like https://api.example.com, without a password and a query"
     return None
+
+
+def _problem_of_webhook(value: object) -> str | None:
+    if problem := _problem_of_text(value):
+        return problem
+    parts = _url_parts(str(value))
+    if parts is None or parts.fragment or parts.path in ("", "/") or not str(value).isascii() or " " in str(value):
+        return "use the whole address that the vendor shows, from https:// on"
+    return None
+
+
+def _url_parts(value: str) -> SplitResult | None:
+    """The parts of an address over HTTP without a user; None when it is none."""
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018 – which is looked at only when it is asked for
+    except ValueError:
+        return None
+    return parts if parts.scheme in ("http", "https") and _HOST.fullmatch(parts.netloc) else None
 
 
 def _problem_of_number(value: object) -> str | None:
@@ -220,6 +250,7 @@ _TYPE_PROBLEMS: Mapping[SettingType, Callable[[object], str | None]] = {
     SettingType.TEXT: _problem_of_text,
     SettingType.LINES: _problem_of_lines,
     SettingType.URL: _problem_of_url,
+    SettingType.WEBHOOK: _problem_of_webhook,
     SettingType.NUMBER: _problem_of_number,
     SettingType.FLAG: _problem_of_flag,
 }

@@ -73,6 +73,7 @@ class Doubtful:
     key: bytes
     first_marked_at: datetime
     payload: Payload = field(default_factory=dict, repr=False)  # as it was handed over
+    workspace: Workspace = field(default_factory=Workspace)
 
 
 MayStart = Callable[[], bool]

@@ -168,7 +168,7 @@ async def _insert_run(
         campaign_id=deployment.campaign_id,
         key=deployment.idempotency_key,
         channel=deployment.channel,
-        provider=kernel.route(workspace, deployment.channel),
+        provider=kernel.route(workspace, deployment.channel).first(""),
         content_id=deployment.content_id,
         content=content,
         source=deployment.source,

@@ -35,7 +35,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.job_history import Change, entry_of
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.erase import erase_work
-from tidings.kernel.readiness import know_others
+from tidings.kernel.readiness import know_providers
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.start.event import load_event_work
 from tidings.log import log
@@ -168,8 +168,9 @@ async def _ours(
     kernel: Kernel, lane: Lane, runs: Mapping[UUID, LoadedRun], owners: Mapping[UUID, Held], now: datetime
 ) -> Mapping[UUID, Held]:
     """The jobs whose provider this worker has; the others are left, unrendered, to a worker that has theirs."""
-    others = {id: run.provider for id, run in runs.items() if id in owners and run.provider not in kernel.providers}
-    await know_others(kernel, others.values(), now)
+    providers = {id: run.provider for id, run in runs.items() if id in owners}
+    await know_providers(kernel, set(providers.values()), now)
+    others = {id: provider for id, provider in providers.items() if provider not in kernel.providers}
     for id, provider in others.items():
         due = [item.id for item in owners[id].due(now) if not item.in_doubt]
         owners[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, lane, now))

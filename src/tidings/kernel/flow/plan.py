@@ -21,7 +21,7 @@ from tidings.kernel.flow.addressees import addressees_of
 from tidings.kernel.flow.case import Case
 from tidings.kernel.flow.report import Failure, read_failures
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.readiness import find_providers
+from tidings.kernel.readiness import find_routes
 from tidings.kernel.render.renderer import Rendered, RenderJob
 
 FIRST_VISIT = 1
@@ -39,10 +39,10 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
             case.at, case.appointment = action.node.id, appointment_of(case.graph, execution, action.node.id)
             if isinstance(action, Plan):
                 to_plan.append((case, execution, action.node))
-    providers = await find_providers(kernel, [(case.loaded.workspace, node) for case, _, node in to_plan], now)
-    for (case, _, _), case.provider in zip(to_plan, providers, strict=True):
-        case.not_before = None if case.provider else now + WITHOUT_ROUTE
-    to_plan = [one for one in to_plan if one[0].provider]
+    routes = await find_routes(kernel, [(case.loaded.workspace, node) for case, _, node in to_plan], now)
+    for (case, _, _), case.route in zip(to_plan, routes, strict=True):
+        case.not_before = None if case.route else now + WITHOUT_ROUTE
+    to_plan = [one for one in to_plan if one[0].route]
     failures = await read_failures(kernel, [case.loaded for case, _, node in to_plan if node.id == ON_ERROR])
     rendered = await kernel.renderer.render([_render_job(*one, now, failures) for one in to_plan])
     crash_points.reach("after_render")
@@ -83,7 +83,7 @@ def _planned(
             visit=FIRST_VISIT,
             ordinal=one.ordinal,
             channel=node.channel,
-            provider=case.provider or "",
+            provider=case.route.first(one.address) if case.route else "",
             recipient=one.address,
             payload=payload,
             key=workflow_key(execution, node.id, FIRST_VISIT, one.ordinal),

@@ -111,8 +111,8 @@ class Windows:
         self.waiting.extend(outgoing)
         items = [one.item for one in (*self.delivery.ready, *self.waiting)]
         self.gate.watch(items)
-        providers = [self.kernel.providers.get(name) for name in {item.provider for item in items}]
-        self.longest_call = max([one.call_deadline for one in providers if one], default=timedelta())
+        names = {item.provider for item in items}
+        self.longest_call = max([self.kernel.call_deadline_of(name) for name in names], default=timedelta())
         self._call_ready()
         delivery = self.delivery
         while self.waiting or delivery.callers or delivery.answered or delivery.unstarted:

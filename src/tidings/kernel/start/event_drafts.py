@@ -10,6 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.channels import HTML_FIELDS, Channel
+from tidings.domain.connections.route import Route
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.ids import Workspace
@@ -71,7 +72,7 @@ def _drafts(
 ) -> list[EventDraft]:
     """The items of one step; one that cannot be sent says why, and is stored all the same."""
     step = intent.step
-    provider, failure = _provider(kernel, workspace, step.channel)
+    route, failure = _route(kernel, workspace, step.channel)
     payload: Payload = {}
     send_at, late = now, None
     if isinstance(result, RenderFailed):
@@ -90,7 +91,7 @@ def _drafts(
         recipient = one.address if isinstance(one, EventAddressee) else one.source
         return EventDraft(
             step.channel,
-            provider,
+            route.first(recipient) if route else "",
             one.source,
             recipient,
             payload,
@@ -105,11 +106,11 @@ def _drafts(
     return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
 
 
-def _provider(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[str, str | None]:
+def _route(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[Route | None, str | None]:
     try:
         return kernel.route(workspace, channel), None
     except ChannelNotReady as error:
-        return "", str(error)
+        return None, str(error)
 
 
 def draft_fallback(event: IncomingEvent, key: RuleKey, now: datetime) -> EventDraft:

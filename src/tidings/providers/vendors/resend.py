@@ -15,14 +15,19 @@ from tidings.domain.connections.kind import (
     ConnectionSettings,
     FollowedDocument,
     ProviderKind,
-    Setting,
     base_url,
     secret,
 )
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Doubtful, Evidence, Keyed, Provider
-from tidings.providers.email_fields import EmailFields, email_fields
+from tidings.providers.email_fields import (
+    SENDER_SETTING,
+    EmailFields,
+    email_fields,
+    sender_refused,
+    shown_address,
+)
 from tidings.providers.http_request import HttpRequest
 from tidings.providers.vendor_api import (
     VendorAnswer,
@@ -33,7 +38,8 @@ from tidings.providers.vendor_api import (
     nothing_to_ask,
 )
 
-_OUR_TROUBLE = frozenset({"missing_api_key", "restricted_api_key", "invalid_api_key", "invalid_from_address"})
+_OUR_TROUBLE = frozenset({"missing_api_key", "restricted_api_key", "invalid_api_key"})
+_NO_ENDPOINT = frozenset({"not_found", "method_not_allowed"})  # we ask for one path, so baseUrl is wrong
 _QUOTAS = frozenset({"daily_quota_exceeded", "monthly_quota_exceeded"})
 
 
@@ -57,21 +63,23 @@ class Resend:
             ("Idempotency-Key", item.key.hex()),
         )
 
-    def judge(self, item: Marked, answer: VendorAnswer) -> Outcome:  # noqa: ARG002
+    def judge(self, item: Marked, answer: VendorAnswer) -> Outcome:
         """Say what an answer means."""
         said = answer.fields
         if answer.is_success:
             id = said.get("id")
             return Accepted(id) if isinstance(id, str) and id else Unknown(answer.reason("the answer has no id"))
-        return self._judge_error(str(said.get("name", "")), answer, said.get("message"))
+        return self._judge_error(item, str(said.get("name", "")), answer, said.get("message"))
 
-    def _judge_error(self, name: str, answer: VendorAnswer, message: object) -> Outcome:
+    def _judge_error(self, item: Marked, name: str, answer: VendorAnswer, message: object) -> Outcome:
         reason = answer.reason(f"{name} {message or ''}")
         if name == "concurrent_idempotent_requests":
             return RetryLater(reason, answer.delay, uses_attempt=False)
         if name == "invalid_idempotent_request":
             return Unknown(reason)
-        if name in _OUR_TROUBLE:
+        if name == "invalid_from_address":
+            return sender_refused(item, reason)
+        if name in _OUR_TROUBLE | _NO_ENDPOINT:
             return Unavailable(reason, is_refused=True)
         if name in _QUOTAS:
             return Unavailable(reason)
@@ -83,11 +91,16 @@ class Resend:
 
 
 def _body(fields: EmailFields) -> Mapping[str, Any]:
-    body: dict[str, Any] = {"from": fields.sender, "to": [fields.recipient], "subject": fields.subject}
+    body: dict[str, Any] = {
+        "from": shown_address(fields.sender),
+        "to": [fields.recipient],
+        "subject": fields.subject,
+    }
     body |= {"text": fields.text} if fields.text is not None else {}
     body |= {"html": fields.html} if fields.html is not None else {}
-    body |= {"reply_to": fields.reply_to} if fields.reply_to else {}
-    body |= {name: list(copies) for name, copies in (("cc", fields.cc), ("bcc", fields.bcc)) if copies}
+    body |= {"reply_to": shown_address(fields.reply_to)} if fields.reply_to else {}
+    body |= {"cc": [shown_address(one) for one in fields.cc]} if fields.cc else {}
+    body |= {"bcc": [shown_address(one) for one in fields.bcc]} if fields.bcc else {}
     body |= {"headers": dict(fields.headers)} if fields.headers else {}
     files = [
         {"path": file.url, "filename": file.filename, **({"content_id": file.content_id} if file.content_id else {})}
@@ -107,7 +120,7 @@ KIND = ProviderKind(
     channels=(Channel.EMAIL,),
     settings=(
         secret("apiKey", "the API key, which begins with re_"),
-        Setting(name="from", doc="the sender where a message names none", example="You <you@example.com>"),
+        SENDER_SETTING,
         base_url("https://api.resend.com"),
     ),
     build=_build,
