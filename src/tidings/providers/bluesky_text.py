@@ -1,7 +1,6 @@
-"""What a post on Bluesky has beside its text: links by their places in bytes, a length in what people see, a name."""
+"""What a post on Bluesky has beside its text: links by their places in bytes, and a name made of our key."""
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -9,10 +8,9 @@ from typing import Any
 from tidings.domain.flow.ids import EPOCH
 from tidings.domain.flow.keys import owner_time
 
-MOST_GRAPHEMES, MOST_BYTES = 300, 3_000
+MOST_BYTES = 3_000
 _LINK = re.compile(r"https?://[^\s<>\"]+")
 _AFTER_A_LINK = ".,;:!?)]}'\""
-_JOINER = "\u200d"
 _MICROSECOND = timedelta(microseconds=1)
 _TID = "234567abcdefghijklmnopqrstuvwxyz"
 _TID_BITS, _TIME_BITS, _HASH_BITS = 63, 53, 40
@@ -31,22 +29,6 @@ def facets(text: str) -> Sequence[Mapping[str, Any]]:
             }
         )
     return found
-
-
-def graphemes(text: str) -> int:
-    """How many characters a person sees, near enough to refuse what is clearly too long; the network has the last word.
-
-    What combines with the one before it (accents, joined emoji, skin tones, the second half of a flag) is not counted.
-    """
-    count, before, flags = 0, "", 0
-    for char in unicodedata.normalize("NFC", text):
-        flags = flags + 1 if "\U0001f1e6" <= char <= "\U0001f1ff" else 0
-        joins = unicodedata.category(char) in ("Mn", "Me", "Mc") or _JOINER in (char, before)
-        is_tone = "\U0001f3fb" <= char <= "\U0001f3ff"
-        if not (joins or is_tone or (flags and flags % 2 == 0) or (before == "\r" and char == "\n")):
-            count += 1
-        before = char
-    return count
 
 
 def record_key(key: bytes) -> str:

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 
 from tidings.domain.flow.item import Marked, Payload
 from tidings.domain.flow.outcome import Rejected
-
-DEFAULT = "default"
-"""The recipient that stands for the connection's own account."""
+from tidings.providers.message_fields import is_default
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +19,7 @@ def post_fields(item: Marked, account: str) -> PostFields | Rejected:
 
     A connection that says which account it has posts for no other: a post under the wrong name cannot be taken back.
     """
-    if account and _plain(item.recipient) not in (_plain(account), DEFAULT):
+    if account and not is_default(item.recipient) and _plain(item.recipient) != _plain(account):
         return Rejected(f"it is for another account than {account!r}, which the connection has")
     text = post_text(item.payload)
     return PostFields(text) if text else Rejected("the post is empty: give it a body or a url")

@@ -39,6 +39,11 @@ class Connection:
         return self._wire.is_usable
 
     @property
+    def declined(self) -> list[int]:
+        """The codes of the replies to the last exchange that said no and were as good as hoped for."""
+        return self._wire.declined
+
+    @property
     def came(self) -> int:
         """How many replies of the last exchange were the ones hoped for."""
         return self._wire.came

@@ -261,6 +261,18 @@ class VendorProvider:
         return asyncio.get_running_loop().time() + seconds - min(1.0, seconds / 10)
 
 
+def _judged(vendor: Vendor, item: Marked, answer: VendorAnswer) -> Outcome:
+    outcome = vendor.judge(item, answer)
+    if isinstance(outcome, Unavailable) and item.recipient in outcome.reason:
+        # A vendor may quote whom the message was for, and this reason is shown to operators of every workspace.
+        return Unavailable(outcome.reason.replace(item.recipient, "the recipient"), is_refused=outcome.is_refused)
+    return outcome
+
+
+def _always() -> bool:
+    return True
+
+
 class RecipientHosts(VendorProvider):
     """A connection whose recipients name the hosts that are called: the trouble of one must not stop the others."""
 
@@ -272,18 +284,6 @@ class RecipientHosts(VendorProvider):
         if outcome.is_refused:
             return Rejected(outcome.reason)
         return RetryLater(outcome.reason, HOST_WAIT, uses_attempt=False, is_unanswered=True)
-
-
-def _judged(vendor: Vendor, item: Marked, answer: VendorAnswer) -> Outcome:
-    outcome = vendor.judge(item, answer)
-    if isinstance(outcome, Unavailable) and item.recipient in outcome.reason:
-        # A vendor may quote whom the message was for, and this reason is shown to operators of every workspace.
-        return Unavailable(outcome.reason.replace(item.recipient, "the recipient"), is_refused=outcome.is_refused)
-    return outcome
-
-
-def _always() -> bool:
-    return True
 
 
 async def nothing_to_ask(vendor: str) -> Evidence:

@@ -201,7 +201,7 @@ create table sequence_steps (
     send_hour    smallint,
     channel      text        not null,
     subject      text,
-    content      text        not null,
+    content      jsonb       not null,                         -- a text, or an object with the fields of its channel
     max_lateness interval,
     created_at   timestamptz not null,
     constraint sequence_steps_pkey primary key (sequence_id, id),

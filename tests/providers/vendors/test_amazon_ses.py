@@ -204,7 +204,7 @@ async def test_nothing_is_known_of_a_message_without_its_id() -> None:
 def test_a_setting_that_cannot_work_is_refused_with_its_value(name: str, value: str) -> None:
     kind = CATALOGUE["amazon-ses"]
 
-    every = {"region": "eu-west-1", "from": "news@example.com", "accessKeyId": "AKIDEXAMPLE", name: value}
+    every = {"region": "eu-west-1", "from": "news@example.com", "accessKeyId": "AKIAIOSFODNN7EXAMPLE", name: value}
     [problem] = kind.problems_of(every, {}, stored=kind.secrets)
 
     assert repr(value) in str(problem)

@@ -14,7 +14,7 @@ from tidings.domain.channels import Channel
 from tidings.domain.flow.item import Marked, Payload
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found, Resolvable
-from tidings.providers.bluesky_text import facets, graphemes, record_key
+from tidings.providers.bluesky_text import facets, record_key
 from tidings.testing.conformance import ConformanceCase, DocumentedAnswer, nonconformities
 from tidings.testing.scripted_http import HttpReply, HttpSeen, scripted_server
 
@@ -187,23 +187,6 @@ def test_the_name_of_a_post_is_a_time_and_the_key() -> None:
     assert all(len(name) == 13 and name[0] in alphabet[:16] and set(name) <= set(alphabet) for name in names)
     assert abs(moment - datetime.fromtimestamp(1_700_000_000, UTC)) < timedelta(minutes=18)
     assert number & 0xFF_FFFF_FFFF == int.from_bytes(b"hhhhh", "big")
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("", 0),
-        ("abc", 3),
-        ("e\u0301", 1),
-        ("👨‍👩‍👧‍👦", 1),
-        ("👍🏽", 1),
-        ("🇩🇪🇫🇷", 2),
-        ("❤️", 1),
-        ("a\r\nb", 3),
-    ],
-)
-def test_what_a_person_sees_as_one_character_counts_as_one(text: str, count: int) -> None:
-    assert graphemes(text) == count
 
 
 def test_links_are_named_without_what_stands_after_them() -> None:

@@ -8,7 +8,7 @@ from tidings.domain.connections.vendors import Vendors
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class SendingRoute:
     """Where a workspace has connections, these; else the provider that serves the channel in every workspace."""
 
     only: str | None

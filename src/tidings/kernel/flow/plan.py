@@ -58,7 +58,8 @@ def _render_job(
     data = case.graph.context(execution.input, execution.vars)
     if node.id == ON_ERROR:
         data = {**data, "error": failures[execution.id]}
-    return RenderJob(node.every_template, data, HTML_FIELDS, now, case.loaded.workspace)
+    finish = isinstance(node, Send) and node.message.needs_finishing
+    return RenderJob(node.every_template, data, HTML_FIELDS, now, case.loaded.workspace, finish)
 
 
 def _planned(
@@ -71,8 +72,8 @@ def _planned(
 ) -> list[Planned]:
     execution = case.held.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
-    failure = result.reason if isinstance(result, RenderFailed) else None
-    payload, late = _payload(node, fields), case.appointment.lateness(now) if case.appointment else None
+    payload, failure = _payload(node, result)
+    late = case.appointment.lateness(now) if case.appointment else None
     seen = case.graph.beside(node.id, walked.vars) if walked.vars else None
     return [
         Planned(
@@ -97,8 +98,11 @@ def _planned(
     ]
 
 
-def _payload(node: Doer, fields: Mapping[str, str]) -> Payload:
+def _payload(node: Doer, result: Rendered | RenderFailed) -> tuple[Payload, str | None]:
+    """What a provider gets, and why it gets nothing, if so."""
     if isinstance(node, Send):
-        return {name: fields[name] for name in node.fields if name in fields}
+        made = result if isinstance(result, RenderFailed) else node.message.payload(result.fields)
+        return ({}, made.reason) if isinstance(made, RenderFailed) else (made, None)
+    fields, failure = (result.fields, None) if isinstance(result, Rendered) else ({}, result.reason)
     seconds = f"{node.timeout.total_seconds():g}"
-    return {"action": node.action, "payload": node.body(fields), "timeout": seconds}
+    return {"action": node.action, "payload": node.body(fields), "timeout": seconds}, failure

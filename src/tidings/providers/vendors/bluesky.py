@@ -22,6 +22,7 @@ from tidings.domain.connections.kind import (
     base_url,
     secret,
 )
+from tidings.domain.content.post_length import problem_of_post
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
@@ -35,7 +36,7 @@ from tidings.domain.flow.provider import (
     Resolvable,
 )
 from tidings.providers.access_token import AccessToken, TokenCache
-from tidings.providers.bluesky_text import MOST_BYTES, MOST_GRAPHEMES, facets, graphemes, record_key
+from tidings.providers.bluesky_text import MOST_BYTES, facets, record_key
 from tidings.providers.http_request import HttpRequest
 from tidings.providers.post_fields import PostFields, post_fields, post_text
 from tidings.providers.retry_after import LONGEST_DELAY
@@ -125,8 +126,8 @@ class Bluesky:
 
 
 def _refusal_of(text: str) -> Rejected | None:
-    if (length := graphemes(text)) > MOST_GRAPHEMES:
-        return Rejected(f"the post has {length} characters with its link; Bluesky takes {MOST_GRAPHEMES}")
+    if problem := problem_of_post("bluesky", text):
+        return Rejected(problem)
     size = len(text.encode("utf-8", "surrogatepass"))
     return Rejected(f"the post has {size:,} bytes; Bluesky takes {MOST_BYTES:,}") if size > MOST_BYTES else None
 
