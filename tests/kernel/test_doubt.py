@@ -14,6 +14,7 @@ from tests.kernel.scenes import (
     crash_in_call,
     deploy,
     email,
+    graph,
     plan_runs,
     row,
     start,
@@ -24,6 +25,7 @@ from tests.stored import items_in_doubt, stored_execution, stored_run
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unknown
 from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found, Keyed, Resolvable
 from tidings.engine import Engine
@@ -454,6 +456,31 @@ async def test_a_look_up_that_raises_says_nothing_and_takes_nobody_with_it(
 
     found = await sql.fetch("select status, in_doubt from outbox order by ordinal")
     assert [tuple(each) for each in found] == [("queued", True), ("sent", False)]
+
+
+async def test_a_look_up_is_told_whose_message_it_is_and_what_was_handed_over(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Doubtful] = []
+
+    async def find(item: Doubtful) -> Evidence:
+        asked.append(item)
+        return Found("m-7")
+
+    monkeypatch.setattr(provider, "look_up", find)
+    provider.provider_class = Resolvable(authoritative=False, settle=timedelta(0))
+    provider.answer = Unknown("reset")
+    here = Workspace("acme", "sales")
+    await engine.define("flow", graph(email()), here)
+    await engine.trigger("flow", {}, "k1", here)
+    await work(engine)
+    clock.advance(hours=1)
+
+    await work(engine)
+
+    [item], [call] = asked, provider.calls
+    assert (item.workspace, item.recipient, item.key) == (here, call.recipient, call.key)
+    assert item.payload == call.payload
 
 
 async def test_the_end_of_a_repeated_call_decides(

@@ -11,6 +11,7 @@ _VENDORS = (
     "apns",
     "apprise",
     "bluesky",
+    "discord",
     "fcm",
     "mailgun",
     "mastodon",
@@ -20,9 +21,13 @@ _VENDORS = (
     "slack",
     "slack_webhook",
     "smtp",
+    "teams",
+    "telegram",
     "twilio",
+    "vonage",
     "web_push",
     "webhook",
+    "whatsapp_cloud",
 )
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""
 

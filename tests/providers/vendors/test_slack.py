@@ -89,8 +89,7 @@ async def test_default_is_the_connections_channel_and_its_trouble(recipient: str
 
     assert isinstance(seen.json, dict)
     assert seen.json["channel"] == "C0000000001"
-    assert isinstance(outcome, Unavailable)
-    assert outcome.is_refused
+    assert outcome == Unavailable("200 channel_not_found", is_refused=True)
 
 
 async def test_a_message_to_no_channel_is_refused_before_the_call() -> None:
