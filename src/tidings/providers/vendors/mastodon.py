@@ -1,9 +1,9 @@
 """Posts to a Mastodon account: keyed, since a server keeps an Idempotency-Key for an hour.
 
-Servers before 4.6 know a key only once the first request is done, so that a repeat on its heels posts twice (mastodon
-#21840, #37879): after doubt a repeat waits for a minute. Some versions answer 500 to a repeat that they recognise
-(#40399), so a 5xx is never read as "not posted": it is doubt, and ends with an answer that names the post or with a
-person.
+Servers older than mastodon #37879 (February 2026) know a key only once the first request is done, so that a repeat on
+its heels posts twice (#21840): after doubt a repeat waits for a minute. Some versions answer 500 to a repeat that they
+recognise (#40399), so a 5xx is never read as "not posted": it is doubt, and ends with an answer that names the post or
+with a person.
 """
 
 from datetime import date, datetime, timedelta
