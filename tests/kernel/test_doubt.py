@@ -145,6 +145,33 @@ async def test_keyed_after_a_crash_is_called_again_with_the_same_key_and_body(
     await assert_kept(engine)
 
 
+@pytest.mark.parametrize("crashes", [False, True])
+async def test_keyed_is_repeated_only_once_the_provider_knows_its_key(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, crashes: bool
+) -> None:
+    provider.provider_class = Keyed(timedelta(hours=24), settle=timedelta(minutes=20))
+    await deploy(engine, 1)
+    await plan_runs(engine)
+    if crashes:
+        await crash_in_call(engine, provider)
+        clock.advance(minutes=6)
+        await work(other)
+    else:
+        provider.script["p1@example.com"] = [Unknown("reset")]
+        await work(engine)
+    calls = len(provider.calls)
+
+    clock.advance(minutes=19)
+    await work(other)
+    too_early = len(provider.calls)
+    clock.advance(minutes=2)
+    await work(other)
+
+    assert (calls, too_early, len(provider.calls)) == (1, 1, 2)
+    assert await row(sql, STATE) == ("sent", False)
+    await assert_kept(engine)
+
+
 async def test_keyed_walks_on_only_after_the_repeated_call(
     engine: Engine, clock: ManualClock, provider: FakeProvider
 ) -> None:

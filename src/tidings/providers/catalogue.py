@@ -8,9 +8,13 @@ from tidings.domain.connections.kind import ProviderKind
 
 _VENDORS = (
     "amazon_ses",
+    "apns",
+    "apprise",
+    "bluesky",
     "discord",
     "fcm",
     "mailgun",
+    "mastodon",
     "postmark",
     "resend",
     "sendgrid",
@@ -21,6 +25,7 @@ _VENDORS = (
     "telegram",
     "twilio",
     "vonage",
+    "web_push",
     "webhook",
     "whatsapp_cloud",
 )

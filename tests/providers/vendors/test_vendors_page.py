@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.providers.vendors.keys import p256_key, pem, service_account
 from tidings.domain.connections.kind import ConnectionSettings, ProviderKind, Setting, SettingType, Value
 from tidings.domain.flow.provider import CLASS_NAMES
+from tidings.domain.workflows.signing import signing_secret
 from tidings.providers.catalogue import CATALOGUE
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "vendors.md").read_text()
@@ -15,7 +17,13 @@ ROWS = {
     for line in PAGE.splitlines()
     if line.startswith("| [`") and (cells := [one.strip() for one in line.strip("|").split("|")])
 }
-SETTINGS: dict[str, dict[str, Value]] = {}
+SETTINGS: dict[str, dict[str, Value]] = {
+    "apns": {"key": pem(p256_key())},
+    "apprise": {"address": "json://127.0.0.1/"},
+    "fcm": {"serviceAccount": service_account()},
+    "web-push": {"privateKey": pem(p256_key())},
+    "webhook": {"secret": signing_secret(bytes(32))},
+}
 """What a vendor must be told that cannot be made up, as a private key."""
 
 
