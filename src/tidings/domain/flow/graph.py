@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from tidings.domain.content.template import has_liquid
-from tidings.domain.flow.condition import Condition
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import GRAPH, RetryPolicy
+from tidings.domain.people.audience_filter import AudienceFilter
 from tidings.views.sequences import OffsetFrom
 
 CALL_TIMEOUT = timedelta(seconds=60)
@@ -154,7 +154,7 @@ class Edge:
 
     source: str
     target: str
-    condition: Condition | None = None
+    condition: AudienceFilter | None = None
 
 
 @dataclass(frozen=True)
