@@ -25,7 +25,7 @@ SEATS = {"path": "attributes.seats", "op": "greaterOrEqual", "value": 5}
         ({"segmentId": ID, "tag": "vip"}, "contacts of the segment vips and with the tag vip"),
         (
             {"tags": {"any": ["a", "b"], "none": ["c"]}},
-            "contacts with one of the tags a, b and with none of the tags c",
+            "contacts with one of the tags a, b and without the tag c",
         ),
         (
             {"attributes": {"plan": "pro", "address": {"city": "Paris"}}},

@@ -148,7 +148,7 @@ class Segments:
         problems = [
             Problem(str(name)[:100], "is not a field of a segment: use name and audience")
             for name in given
-            if name not in {"name", "audience", "id", "inWords", "createdAt", "updatedAt"}
+            if name not in {"name", "audience", "id", "inWords", "in_words", "createdAt", "updatedAt"}
         ]
         name = given.get("name", before.name if before else None)
         if wrong_name := "is missing: give the segment a name" if name is None else problem_of_name(name):

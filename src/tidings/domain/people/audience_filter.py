@@ -193,8 +193,10 @@ def _is_tagged(value: Json, one: Any) -> bool:
 
 
 def _tags_in_words(value: Json) -> str:
-    kinds = {"any": "one", "all": "all", "none": "none"}
-    return " and ".join(f"with {kinds[kind]} of the tags {', '.join(some)}" for kind, some in value.items())
+    kinds = {"any": "with one of the tags", "all": "with all of the tags", "none": "with none of the tags"}
+    alone = {"any": "with the tag", "all": "with the tag", "none": "without the tag"}
+    said = [f"{(kinds if len(some) > 1 else alone)[kind]} {', '.join(some)}" for kind, some in value.items()]
+    return " and ".join(said)
 
 
 def _equal_attributes(value: Json, path: tuple[str, ...] = (ATTRIBUTES,)) -> AudienceFilter:

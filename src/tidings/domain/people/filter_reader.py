@@ -115,7 +115,7 @@ def read_comparison(given: Mapping[str, object]) -> tuple[Compare | None, Proble
     try:
         op = Op(str(given.get("op") or Op.EQUALS))
     except ValueError:
-        use = f"use {', '.join(Op)}{did_you_mean(str(given['op']), Op)}"
+        use = f"use {', '.join(Op)}{did_you_mean(str(given['op']), map(str, Op))}"
         return None, [*problems, Problem("op", f"{quoted(given['op'])} is unknown: {use}")]
     value = given.get("value")
     if op in WITHOUT_VALUE or value is None:

@@ -65,7 +65,7 @@ def read_channel(value: object) -> tuple[str | None, Problems]:
     """Read the name of a channel that reaches a person."""
     if value is None or (isinstance(value, str) and value in [*CONTACT_CHANNELS]):
         return value, []
-    near = did_you_mean(value, CONTACT_CHANNELS) if isinstance(value, str) else ""
+    near = did_you_mean(value, map(str, CONTACT_CHANNELS)) if isinstance(value, str) else ""
     return None, [Problem("", f"{quoted(value)} is no way to reach a person: use {one_of(CONTACT_CHANNELS)}{near}")]
 
 
