@@ -4,6 +4,7 @@ The contacts have what a file brings: a plan, a number and a date, all of them s
 `count`: who matches, who has an address, and who refuses it, in every shard.
 """
 
+import os
 from collections.abc import AsyncIterator, Mapping
 from statistics import median
 from time import perf_counter
@@ -11,6 +12,7 @@ from time import perf_counter
 from bench.bench import Bench
 from bench.contacts import BY, store_contacts
 from bench.database import Fresh
+from bench.meter import Meter
 from bench.report import Result
 from tidings.domain.channels import Channel
 from tidings.domain.people.audience import read_audience
@@ -55,18 +57,20 @@ async def measure_counting(bench: Bench) -> AsyncIterator[Result]:
         await fresh.sql.execute("vacuum analyze contact_tags")
         for what, where in FILTERS.items():
             bench.step(f"counting by {what}", None)
-            seconds, matching = await _timed(fresh, where)
-            note = f"{matching:,} match, {seconds * 1000:,.0f} ms"
-            yield Result("counting", what, items=count, seconds=seconds, note=note, seen={"where": where})
+            yield await _timed(bench, fresh, what, where)
 
 
-async def _timed(fresh: Fresh, where: str) -> tuple[float, int]:
+async def _timed(bench: Bench, fresh: Fresh, what: str, where: str) -> Result:
     audience, problems = read_audience(read_where(where, "where"))
     if problems:
         raise AssertionError(problems)
-    times, matching = [], 0
+    count, times, matching = bench.settings.people, [], 0
+    meter = Meter(fresh.sql, bench.postmaster, [os.getpid()])
+    before = await meter.read()
     for _ in range(TIMES):
         began = perf_counter()
         matching = (await count_audience(fresh.engine.kernel, BY.workspace, audience, Channel.EMAIL)).matching
         times.append(perf_counter() - began)
-    return median(times), matching
+    cost = (await meter.read() - before).for_each(count * TIMES)
+    note = f"{matching:,} match, {median(times) * 1000:,.0f} ms"
+    return Result("counting", what, 1, count, median(times), note=note, seen={"where": where}, **cost)
