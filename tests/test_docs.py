@@ -9,7 +9,9 @@ import pytest
 import yaml
 
 from tests.pages import DOCS, PAGES, ROOT, fences
+from tidings.domain.channels import MESSAGE_CHANNELS
 from tidings.domain.comparison import Op
+from tidings.domain.flow.graph import NodeType
 from tidings.domain.people.audience import read_audience
 from tidings.domain.people.audience_filter import LEAVES, TEXT_PATHS, TIME_PATHS
 from tidings.domain.people.filter_expression import read_where
@@ -27,7 +29,7 @@ BLOCKS = [
 ]
 ABOUT = {"name", "description", "active"}
 NODES = [yaml.safe_load(node) for node in re.findall(r"\| `(\{id: a, type: .*?\})` \|", TEXT)]
-TYPES = {"email", "sms", "whatsapp", "push", "voice", "social", "function", "delay", "branch"}
+TYPES = {*MESSAGE_CHANNELS, *NodeType}
 
 
 def graph(*nodes: dict[str, Any], edges: list[dict[str, Any]] | None = None) -> dict[str, Any]:

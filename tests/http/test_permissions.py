@@ -45,6 +45,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
+    **dict.fromkeys(["list_connections", "get_connection", "list_provider_kinds"], EVERYBODY),
     **dict.fromkeys(
         [
             *("trigger_workflow", "trigger_bulk", "replay_dead_letters"),
@@ -82,7 +83,8 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("create_key", "list_keys", "revoke_key", "list_audit_log"),
             *("list_functions", "set_function", "delete_function", "list_providers"),
             *("get_signing_secret", "rotate_signing_secret", "list_function_hosts", "reset_function_host"),
-            *("list_workspaces", "get_workspace"),
+            *("list_workspaces", "get_workspace", "create_connection", "update_connection", "delete_connection"),
+            *("enable_connection", "disable_connection", "reset_connection"),
         ],
         frozenset([ADMIN]),
     ),
@@ -119,6 +121,8 @@ BODIES: dict[str, Any] = {
     "trigger_bulk": lambda: {"triggers": [{"workflow": "welcome", "data": ADA}]},
     "workflow_enqueue": lambda: {"action": "enqueue", "payload": {"workflow": "welcome", "data": ADA}},
     "replay_dead_letters": lambda: {"where": {}, "dryRun": True},
+    "create_connection": lambda: {**_new_connection()},
+    "update_connection": lambda: {"weight": 2},
     "set_function": lambda: {"url": "https://example.com/f"},
     "create_key": lambda: {"name": "another", "role": "workerService"},
     "set_workspace": lambda: {"weight": 2},
@@ -189,6 +193,16 @@ async def _key(engine: Engine, by: Caller) -> UUID:
     return (await engine.access.create_key(by, "some key", WORKER)).id
 
 
+async def _connection(engine: Engine, by: Caller) -> UUID:
+    return (await engine.connections.create(by, _new_connection())).id
+
+
+def _new_connection() -> dict[str, Any]:
+    settings = {"host": "smtp.example.com", "from": "you@example.com"}
+    # Disabled, so that what others start goes on as it did.
+    return {"name": f"c-{uuid4()}", "provider": "smtp", "settings": settings, "enabled": False}
+
+
 async def _function(engine: Engine, by: Caller) -> UUID:
     id = uuid4()
     await engine.functions.set(by, str(id), "https://example.com/f")
@@ -254,6 +268,7 @@ MAKERS = {
     "/v1/outbox": _item,
     "/v1/api-keys": _key,
     "/v1/functions": _function,
+    "/v1/connections": _connection,
     "/v1/signing-secret": _signed,
     "/v1/contacts": _contact,
     "/v1/workflows": _workflow,

@@ -31,7 +31,7 @@ OF_A_TENANT = {"api_keys", "audit_log", "tenants"}
 """What belongs to a whole tenant: no workspace is named."""
 OF_A_WORKSPACE = {
     *("workflows", "workflow_versions", "sequences", "sequence_steps", "functions", "contacts", "contact_tags"),
-    *("workspaces", "signing_secrets"),
+    *("workspaces", "signing_secrets", "connections"),
     *("segments", "executions", "execution_log", "campaigns", "runs", "jobs", "rules", "events", "outbox", "attempts"),
 }
 EXCEPTIONS: Mapping[str, set[str]] = {

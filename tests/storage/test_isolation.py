@@ -50,7 +50,7 @@ EVERY_SHAPE = [one for _, one in ALL] + [
     for way in WAYS
 ]
 """Every statement, and those that find contacts by each of the indexes."""
-WITH_ID = ("contacts", "outbox", "campaigns", "segments", "workflows", "rules", "api_keys", "events")
+WITH_ID = ("connections", "contacts", "outbox", "campaigns", "segments", "workflows", "rules", "api_keys", "events")
 ID = "select id from {}"
 TABLES = """
     select table_name from information_schema.columns join information_schema.tables using (table_schema, table_name)
@@ -137,6 +137,13 @@ async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock, sql
         " select tenant_id, workspace_id, $1, updated_at from workspaces",
         SECRET,
     )
+    await sql.execute(
+        "insert into connections (tenant_id, workspace_id, id, name, channel, kind, settings, credential_names,"
+        " credentials, limits, position, weight, is_sticky, is_enabled, is_removed, version, created_at, updated_at)"
+        " select tenant_id, workspace_id, gen_random_uuid(), 'same', 'push', 'fcm', '{}', '{key}', $1, '{}', 1, 1,"
+        " false, false, false, 1, updated_at, updated_at from workspaces",
+        SECRET,
+    )
     return engine
 
 
@@ -144,7 +151,18 @@ async def every(sql: Sql, query: str, *given: object) -> list[Any]:
     return [row[0] for row in await sql.fetch(query, *given)]
 
 
-NAMED = ("contacts", "executions", "runs", "workflows", "events", "campaigns", "segments", "rules", "api_keys")
+NAMED = (
+    "connections",
+    "contacts",
+    "executions",
+    "runs",
+    "workflows",
+    "events",
+    "campaigns",
+    "segments",
+    "rules",
+    "api_keys",
+)
 
 
 async def values_for(sql: Sql) -> dict[str, Values]:
@@ -243,6 +261,19 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "max_lateness": [None],
         },
         "change_segment": {"audience": [EVERYONE]},
+        "change_connection": {
+            "settings": ["{}"],
+            "limits": ["{}"],
+            "credential_names": [["key"]],
+            "credentials": [SECRET],
+            "position": [2],
+            "weight": [3],
+            "is_sticky": [True],
+            "is_enabled": [False],
+            "version": [2],
+        },
+        "remove_connection": {"version": [2]},
+        "forget_credentials": {"sealed": [SECRET], "version": [2]},
         "forget_secret": {"secret": [SECRET]},
         "forget_signing_secret": {"secret": [SECRET]},
         "reseal_value": {"sealed": [SECRET], "resealed": [b"sealed anew"]},

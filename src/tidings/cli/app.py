@@ -26,6 +26,7 @@ GROUPS = {
     "segments": "Segments: audiences under a name, looked at anew whenever they are used.",
     "runs": "Runs: what became of a deploy, and of each of its items.",
     "outbox": "Messages: what became of them, and what nobody knows.",
+    "connections": "Connections: what a workspace sends through, in which order, and within which limits.",
     "providers": "Providers: which channels go through them, who serves them, and which rest.",
     "workers": "Workers: which live, where, and what each serves.",
     "functions": "Functions: where a workspace's are, and what signs the calls to them.",

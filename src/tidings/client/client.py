@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 from msgspec import Struct
 
 from tidings.client.campaigns import Campaigns, Segments
+from tidings.client.connections import WorkspaceConnections
 from tidings.client.contacts import Contacts
 from tidings.client.enrollments import Enrollments
 from tidings.client.errors import WaitTimeout
@@ -68,6 +69,7 @@ class Client:
         self.segments = Segments(transport)
         self.runs = Runs(transport)
         self.outbox = Outbox(transport)
+        self.connections = WorkspaceConnections(transport)
         self.providers = Providers(transport)
         self.workers = Workers(transport)
         self.functions = FunctionAddresses(transport)

@@ -22,6 +22,7 @@ from tidings.http import (
     functions_endpoint,
     health,
     keys,
+    provider_connections,
     providers,
     rules,
     runs,
@@ -50,7 +51,7 @@ RESOURCES = (
     *(workflows, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
-    *(keys, functions, workspaces, providers, audit, health, docs),
+    *(provider_connections, keys, functions, workspaces, providers, audit, health, docs),
 )
 
 

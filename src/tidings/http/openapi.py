@@ -20,6 +20,7 @@ from tidings.http.administration_requests import (
     GivenWorkspaceSettings,
 )
 from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
+from tidings.http.connection_requests import ChangedConnection, GivenConnection
 from tidings.http.contact_requests import GivenContact, GivenContacts, GivenErasure
 from tidings.http.enrollment_requests import (
     GivenEnrolling,
@@ -72,7 +73,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenRetry, GivenResolution, GivenResolutions),
-    *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation),
+    *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation, GivenConnection, ChangedConnection),
 )
 BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], ProblemDetails)
 """The answers of operations that are described here, not at their routes."""

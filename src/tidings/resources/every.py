@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tidings.kernel.start.trigger_batch import TriggerBatches
     from tidings.resources.access import Access
     from tidings.resources.campaigns import Campaigns
+    from tidings.resources.connections import Connections
     from tidings.resources.contacts import Contacts
     from tidings.resources.enrollments import Enrollments
     from tidings.resources.events import Events
@@ -63,6 +64,7 @@ class Resources:
     campaigns: Part["Campaigns"] = Part("tidings.resources.campaigns:Campaigns")
     runs: Part["Runs"] = Part("tidings.resources.runs:Runs")
     outbox: Part["Outbox"] = Part("tidings.resources.outbox:Outbox")
+    connections: Part["Connections"] = Part("tidings.resources.connections:Connections")
     functions: Part["Functions"] = Part("tidings.resources.functions:Functions")
     secrets: Part["Secrets"] = Part("tidings.resources.secrets:Secrets")
     providers: Part["Providers"] = Part("tidings.resources.providers:Providers")

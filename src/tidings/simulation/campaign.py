@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from tidings.domain.caller import Caller
 from tidings.domain.errors import Problem, ScenarioInvalid
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Channel
 from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
@@ -41,9 +40,8 @@ class SimulatedCampaign:
     async def find(cls, live: Engine, workspace: Workspace, campaign: UUID | str) -> "SimulatedCampaign":
         """A campaign by id or name."""
         found = await live.campaigns.load(workspace, campaign)
-        people = (
-            None if found.channel is Channel.SOCIAL else await live.campaigns.audience_of(workspace, found.definition)
-        )
+        reaches = found.channel.reaches_contacts
+        people = await live.campaigns.audience_of(workspace, found.definition) if reaches else None
         return cls(found, people, live.kernel.shards)
 
     @property
@@ -64,7 +62,7 @@ class SimulatedCampaign:
     @property
     def templates(self) -> Collection[str]:
         """What its message says."""
-        return self.found.definition.templates.values()
+        return self.found.definition.message.templates.values()
 
     @property
     def words(self) -> Mapping[str, str]:

@@ -55,7 +55,7 @@ class SimulatedSequence:
     @property
     def templates(self) -> Collection[str]:
         """What its steps say."""
-        return [text for step in self.steps for text in (step.subject, step.content) if text]
+        return [text for step in self.steps for text in step.message.templates.values()]
 
     @property
     def words(self) -> Mapping[str, str]:

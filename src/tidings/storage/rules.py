@@ -5,9 +5,11 @@ Reached from resources/rules.py and kernel/start/event.py.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from uuid import UUID
 
 import asyncpg
+import msgspec
 from msgspec import Struct
 
 from tidings.domain.errors import Conflict
@@ -23,6 +25,8 @@ from tidings.views.rules import RuleAudience
 
 _SQL = load("rules")
 Json = Mapping[str, object]
+MOST_KEPT, LONGEST_KEPT = 1_024, 20_000
+"""How many rules a process keeps as it has read them, and how long the JSON of their steps may be: 20 MB at most."""
 
 
 class FoundRule(Struct, frozen=True, kw_only=True):
@@ -50,17 +54,43 @@ class FoundRule(Struct, frozen=True, kw_only=True):
     @property
     def definition(self) -> RuleDefinition:
         """The rule as events are routed by it."""
-        read = read_rule(
-            {**self.key._asdict(), "enabled": self.enabled, "steps": self.steps},
-            is_stored=True,
-        )
-        return RuleDefinition(read.key, read.enabled, read.steps, self.id)
+        return _read(self.id, self.key, self.enabled, self.steps)
 
 
-class RuleOrFallback(FoundRule, frozen=True, kw_only=True):
+class RuleOrFallback(Struct, frozen=True, kw_only=True):
     """What decides about events of a trigger; of a fallback only the key is known."""
 
+    id: UUID
+    trigger: str
+    channel: Channel
+    audience: RuleAudience
+    enabled: bool
+    steps: str
+    """As JSON: what was read before need not be read again."""
     is_fallback: bool
+
+    @property
+    def key(self) -> RuleKey:
+        """The key that identifies the rule or the fallback."""
+        return RuleKey(self.trigger, self.channel, self.audience)
+
+    @property
+    def definition(self) -> RuleDefinition:
+        """The rule as events are routed by it; while it stays as it is, the same object each time."""
+        given = self.id, self.key, self.enabled, self.steps
+        return _read_kept(*given) if len(self.steps) <= LONGEST_KEPT else _read_json(*given)
+
+
+def _read(id: UUID, key: RuleKey, enabled: bool, steps: object) -> RuleDefinition:
+    read = read_rule({**key._asdict(), "enabled": enabled, "steps": steps}, is_stored=True)
+    return RuleDefinition(read.key, read.enabled, read.steps, id)
+
+
+def _read_json(id: UUID, key: RuleKey, enabled: bool, steps: str) -> RuleDefinition:
+    return _read(id, key, enabled, msgspec.json.decode(steps))
+
+
+_read_kept = lru_cache(maxsize=MOST_KEPT)(_read_json)
 
 
 @_SQL.statement

@@ -275,7 +275,7 @@ create table sequence_steps (
     send_hour    smallint,
     channel      text        not null,
     subject      text,
-    content      text        not null,
+    content      jsonb       not null,                         -- a text, or an object with the fields of its channel
     max_lateness interval,
     created_at   timestamptz not null,
     constraint sequence_steps_pkey primary key (sequence_id, id),
@@ -763,12 +763,13 @@ create table attempts (
     tenant_id    text        not null,                         -- as of workflow_versions
     workspace_id text        not null,
     attempt      smallint    not null,
+    provider     text        not null,
     outcome      text        not null,
     error        text        not null,
     started_at   timestamptz not null,
     ended_at     timestamptz not null,
     constraint attempts_pkey primary key (shard, item_id, attempt),
-    constraint attempts_outcome_check check (outcome in ('rejected', 'retry_later', 'unknown', 'crashed'))
+    constraint attempts_outcome_check check (outcome in ('rejected', 'retry_later', 'unknown', 'crashed', 'unavailable'))
 );
 
 
@@ -786,6 +787,43 @@ create table routes (
     constraint routes_pkey primary key (tenant_id, workspace_id, channel),
     constraint routes_provider_check check (provider <> ''),
     constraint routes_workspace_check check ((tenant_id = '') = (workspace_id = ''))
+);
+
+-- What a workspace sends through, under names of its own: where it has some for a channel, they come before every route.
+-- Credentials are sealed like the secrets of functions. One that was removed stays without them, for the items that name it.
+create table connections (
+    tenant_id        text        not null,
+    workspace_id     text        not null,
+    id               uuid        not null,
+    name             text        not null,
+    channel          text        not null,
+    kind             text        not null,                     -- the vendor; items know it as kind/id
+    settings         jsonb       not null,
+    credential_names text[]      not null,                     -- which are set
+    credentials      bytea,                                    -- all of them, sealed together
+    limits           jsonb       not null,
+    position         integer     not null,                     -- the smallest is tried first
+    weight           integer     not null,                     -- beside others of the same position
+    is_sticky        boolean     not null,                     -- its messages wait for it, and take no other way
+    is_enabled       boolean     not null,
+    is_removed       boolean     not null,
+    version          bigint      not null,                     -- of the last change, over all connections
+    created_at       timestamptz not null,
+    updated_at       timestamptz not null,
+    constraint connections_pkey primary key (tenant_id, workspace_id, id),
+    constraint connections_weight_check check (weight between 1 and 1000),
+    constraint connections_position_check check (position between 1 and 1000),
+    constraint connections_removed_check check (not is_removed or (credentials is null and not is_enabled))
+);
+create unique index connections_name_key on connections (tenant_id, workspace_id, name) where not is_removed;
+create index idx_connections_version on connections (version);
+
+-- The version of the last change of any connection. A change takes the next one and holds on to this row until it commits, so
+-- that they become visible in their order, and who knows all up to one misses none by asking for those after it.
+create table connection_changes (
+    id      boolean constraint connection_changes_pkey primary key,
+    version bigint  not null,
+    constraint connection_changes_id_check check (id)
 );
 
 -- The workers, and what each can call; one that was not seen for a while does not live any more.
@@ -853,7 +891,8 @@ create table audit_log (
     constraint audit_log_shard_check check (shard = shard_of(id)),
     constraint audit_log_subject_kind_check check (
         subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact',
-                         'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route', 'tenant', 'workspace')
+                         'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route', 'tenant', 'workspace',
+                         'connection')
     )
 );
 create index idx_audit_log_subject_id on audit_log (shard, subject_id);
@@ -865,11 +904,11 @@ create index idx_audit_log_listed on audit_log (shard, tenant_id, id) where subj
 
 -- What no code can send is refused when it is written, not found when it is due.
 alter table outbox add constraint channel_outbox_channel_check
-    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'function'));
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'webhook', 'function'));
 alter table routes add constraint routes_channel_check
-    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'function'));
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'webhook', 'function'));
 alter table campaigns add constraint campaigns_channel_check
-    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social'));
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'webhook'));
 alter table sequence_steps add constraint sequence_steps_channel_check
     check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice'));
 alter table rules add constraint rules_channel_check
@@ -1784,6 +1823,7 @@ alter table audience enable row level security;
 alter table event_contacts enable row level security;
 alter table fallbacks enable row level security;
 alter table routes enable row level security;
+alter table connections enable row level security;
 alter table workers enable row level security;
 
 -- Starting work is for whoever is told so.

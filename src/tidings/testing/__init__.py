@@ -6,13 +6,19 @@ docs/how-to/test-your-application.md shows it with pytest.
 
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.testing.clock import VirtualClock
+from tidings.testing.conformance import ConformanceCase, DocumentedAnswer, nonconformities
 from tidings.testing.marked import marked_item
 from tidings.testing.recorder import Message, Recorder
 from tidings.testing.scratch import Scratch, scratch_engine
+from tidings.testing.scripted_http import Break, HttpReply, scripted_server
 from tidings.testing.server import scratch_server
 
 __all__ = [
     "Accepted",
+    "Break",
+    "ConformanceCase",
+    "DocumentedAnswer",
+    "HttpReply",
     "Message",
     "Outcome",
     "Recorder",
@@ -23,6 +29,8 @@ __all__ = [
     "Unknown",
     "VirtualClock",
     "marked_item",
+    "nonconformities",
     "scratch_engine",
     "scratch_server",
+    "scripted_server",
 ]

@@ -1,12 +1,12 @@
 """What the kernel asks of a provider: one call in, one Outcome out, and what is known after doubt."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Marked
+from tidings.domain.flow.item import Marked, Payload
 from tidings.domain.flow.outcome import Outcome
 
 
@@ -68,6 +68,8 @@ class Doubtful:
     recipient: str
     key: bytes
     first_marked_at: datetime
+    payload: Payload = field(default_factory=dict, repr=False)  # as it was handed over
+    workspace: Workspace = field(default_factory=Workspace)
 
 
 MayStart = Callable[[], bool]

@@ -158,7 +158,7 @@ async def _insert_run(
     tx: Tx,
     workspace: Workspace,
     deployment: Deployment,
-    content: Mapping[str, str],
+    content: Mapping[str, object],
     run_id: UUID,
     now: datetime,
 ) -> bool:
@@ -168,7 +168,7 @@ async def _insert_run(
         campaign_id=deployment.campaign_id,
         key=deployment.idempotency_key,
         channel=deployment.channel,
-        provider=kernel.route(workspace, deployment.channel),
+        provider=kernel.route(workspace, deployment.channel).first(""),
         content_id=deployment.content_id,
         content=content,
         source=deployment.source,
@@ -231,7 +231,7 @@ async def _delete_people(kernel: Kernel, run_id: UUID) -> None:
 
 def _distinct(deployment: Deployment) -> list[Recipient]:
     """Recipients without repeats, ignoring case: no address is written to twice by one run."""
-    if deployment.channel is Channel.SOCIAL:
+    if not deployment.channel.reaches_contacts:
         return _distinct_posts(deployment.recipients)
     seen: dict[str, Recipient] = {}
     for person in deployment.recipients:

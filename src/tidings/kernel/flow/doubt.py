@@ -22,7 +22,7 @@ from tidings.kernel.calls.look_up import look_up
 from tidings.kernel.flow.held import Held
 from tidings.kernel.gate.rests import others_may_call_at
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.readiness import know_others
+from tidings.kernel.readiness import know_providers
 from tidings.log import log
 from tidings.storage import finalize
 from tidings.storage.database import Tx, assert_no_transaction
@@ -71,7 +71,7 @@ async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[
         return set()
     orphaned = [one for one in doubtful if one.item.marked_at]
     changed = await _admit(kernel, shard, orphaned)
-    await know_others(kernel, {one.item.provider for one in doubtful}, now)
+    await know_providers(kernel, {one.item.provider for one in doubtful}, now)
     doubtful = [one for one in doubtful if one not in changed]
     again: set[UUID] = set()
     to_ask: dict[_InDoubt, AskProvider] = {}
@@ -197,7 +197,8 @@ def _spent(one: _InDoubt) -> Fact:
 
 
 def _look_up(kernel: Kernel, item: Reserved, now: datetime) -> Awaitable[Evidence]:
-    doubtful = Doubtful(item.recipient, item.key, item.first_marked_at or now)
+    asked_since = item.first_marked_at or now
+    doubtful = Doubtful(item.recipient, item.key, asked_since, item.payload or {}, item.workspace)
     return look_up(kernel.providers[item.provider], item.id, doubtful)
 
 

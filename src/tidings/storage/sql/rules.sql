@@ -50,11 +50,11 @@ select {rule_columns}
 
 -- name: rules_of_trigger
 -- The rules that events of this trigger are routed by, and the fallbacks that some application has for it.
-select {rule_columns}, false as is_fallback
+select id, trigger, channel, audience, enabled, steps::text as steps, false as is_fallback
   from rules
  where tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger
  union all
-select '00000000-0000-0000-0000-000000000000', trigger, channel, audience, true, '[]', since, since, true
+select '00000000-0000-0000-0000-000000000000', trigger, channel, audience, true, '[]', true
   from fallbacks
  where trigger = :trigger;
 
