@@ -485,6 +485,22 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("part-of-an-address", "(?<![\\w.%+-])(?<!\\w')", ""),
         ("longer-domain", "(?![\\w-]|\\.\\w)", ""),
     ],
+    ("audiences: exclusions", "domain/people/audience.py", resources("filters_in_use")): [
+        (
+            "filter-lets-the-excluded-in",
+            "return both(*self.filters, *self.without) if",
+            "return both(*self.filters) if",
+        ),
+    ],
+    ("audiences: exclusions", "kernel/people/audience_chunks.py", resources("filters_in_use")): [
+        ("named-lets-the-excluded-in", "yield both(NamedContacts(ids), *audience.without)", "yield NamedContacts(ids)"),
+    ],
+    ("audiences: exclusions", "kernel/start/enroll.py", resources("filters_in_use")): [
+        ("enrolling-lets-the-excluded-in", "if not self.audience.without:", "if True:"),
+    ],
+    ("audiences: their moment", "kernel/campaigns/contact_chunks.py", resources("filters_in_use")): [
+        ("a-run-asks-as-at-its-deploy", "now=run.begins_at,", "now=run.created_at,"),
+    ],
     ("isolation: audiences", "storage/sql/contact_parts.sql", (*REACHES, *ENROLLS)): [
         (
             "audience-all",

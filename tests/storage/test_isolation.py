@@ -44,7 +44,7 @@ UNCHANGED = [name for name in FIELDS if name not in {"external_id", "name"}]
 EVERYONE = '{"all": true}'
 WAYS = ("tag", "company", "status")
 EVERY_SHAPE = [one for _, one in ALL] + [
-    replace(for_filter(one, Where(way, "x"), Workspace(), EVERYTHING)[0], name=f"{one.name} by {way}")
+    replace(for_filter(one, Where(way, "x"), Workspace(), EVERYTHING, NOW)[0], name=f"{one.name} by {way}")
     for _, one in ALL
     if "{found}" in one.source
     for way in WAYS

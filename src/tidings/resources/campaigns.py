@@ -23,6 +23,7 @@ from tidings.domain.flow.item import Payload
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.domain.people.contact import CONTACT, ContactReference, LoadedContact, addresses_of, lack_of
+from tidings.domain.people.filter_words import audience_in_words
 from tidings.domain.timing import LONGEST_WAIT, format_duration, problem_of_moment
 from tidings.kernel.campaigns.start_run import Deployment, Recipient, deploy, find_run
 from tidings.kernel.kernel import Kernel
@@ -264,7 +265,7 @@ class Campaigns:
     async def _deployment(
         self, workspace: Workspace, found: FoundCampaign, key: str, scheduled_for: datetime | None
     ) -> Deployment:
-        campaign = found.definition
+        campaign, now = found.definition, await self._kernel.clock.now()
         recipients: list[Recipient] = []
         audience: Audience | None = None
         content = campaign.message.content
@@ -273,7 +274,8 @@ class Campaigns:
             content = next(says for _, _, says in campaign.posts())
         else:
             audience = await self.audience_of(workspace, campaign)
-            if await is_empty(self._kernel, workspace, audience):
+            begins_at = max(scheduled_for or now, now)
+            if await is_empty(self._kernel, workspace, audience, begins_at):
                 raise CampaignInvalid([Problem("audience", "matches nobody: no contact of this workspace is in it")])
         return Deployment(
             campaign_id=found.id,
@@ -373,7 +375,7 @@ class Campaigns:
     async def _first(self, workspace: Workspace, audience: Audience) -> UUID:
         now = await self._kernel.clock.now()
         for shard in self._kernel.every_shard():
-            async for chunk in every_chunk(self._kernel, shard, workspace, audience, made_by=now, limit=100):
+            async for chunk in every_chunk(self._kernel, shard, workspace, audience, now=now, limit=100):
                 if chunk.people:
                     return chunk.people[0].id
         raise CampaignInvalid([Problem("audience", "matches nobody; name a contact with contactId")])
@@ -404,6 +406,7 @@ class Campaigns:
 
 
 def _shown(found: FoundCampaign, *, segment_name: str | None, is_ready: bool) -> Campaign:
+    audience = found.definition.audience
     return Campaign(
         id=found.id,
         name=found.name,
@@ -411,6 +414,7 @@ def _shown(found: FoundCampaign, *, segment_name: str | None, is_ready: bool) ->
         content=found.content,
         version=found.version,
         audience=found.audience,
+        in_words=None if audience is None else audience_in_words(audience, segment_name),
         segment_name=segment_name,
         data=found.data,
         send_hour=found.send_hour,
