@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from tests.pages import DOCS, PAGES, ROOT, fences
+from tidings.domain.channels import MESSAGE_CHANNELS
+from tidings.domain.flow.graph import NodeType
 from tidings.resources.rules import Rules
 from tidings.resources.workflows import Workflows
 
@@ -23,7 +25,7 @@ BLOCKS = [
 ]
 ABOUT = {"name", "description", "active"}
 NODES = [yaml.safe_load(node) for node in re.findall(r"\| `(\{id: a, type: .*?\})` \|", TEXT)]
-TYPES = {"email", "sms", "whatsapp", "push", "voice", "social", "function", "delay", "branch"}
+TYPES = {*MESSAGE_CHANNELS, *NodeType}
 
 
 def graph(*nodes: dict[str, Any], edges: list[dict[str, Any]] | None = None) -> dict[str, Any]:

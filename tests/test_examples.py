@@ -35,4 +35,4 @@ def test_the_examples_of_a_users_own_tests_pass(tmp_path: Path) -> None:
     done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
     assert done.returncode == 0, done.stdout
-    assert "6 passed" in done.stdout
+    assert "9 passed" in done.stdout

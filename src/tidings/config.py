@@ -24,6 +24,8 @@ from tidings.domain.workspace_patterns import workspace_patterns
 Choice = TypeVar("Choice", bound=StrEnum)
 
 PREFIX = "TIDINGS_"
+CREDENTIAL_PREFIX = "TIDINGS_CREDENTIAL_"
+"""How the variables begin from which a new connection's credentials are taken."""
 OTHER_VARIABLES = frozenset(
     {
         *("TIDINGS_URL", "TIDINGS_KEY"),  # the Python client's
@@ -152,7 +154,7 @@ def _require_known(file: Iterable[str], environ: Iterable[str]) -> None:
     for key in sorted(set(file) - _READERS.keys()):
         raise ConfigInvalid(f"tidings.toml has {key!r}, which is not a setting; {_meant(key, str)}")
     known = OTHER_VARIABLES.union(map(variable, _READERS))
-    for name in sorted(set(environ) - known):
+    for name in sorted(name for name in set(environ) - known if not name.startswith(CREDENTIAL_PREFIX)):
         if name.upper().startswith(PREFIX):  # on most systems tidings_port is another variable than TIDINGS_PORT
             raise ConfigInvalid(f"{name} is not a setting; {_meant(name[len(PREFIX) :], variable)}")
 

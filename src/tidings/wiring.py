@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tidings.config import Config, LogFormat, RowSecurity, load_config, read_config, variable
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
+from tidings.domain.connections.kind import ProviderKind
+from tidings.domain.connections.vendors import Vendors
 from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
@@ -24,6 +26,7 @@ from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
 from tidings.log import log
+from tidings.providers.catalogue import Catalogue
 from tidings.providers.console import ConsoleProvider
 from tidings.providers.functions import IDEMPOTENT, ONCE, FunctionProvider
 from tidings.storage.address import without_password
@@ -54,6 +57,8 @@ SHARE_OF_A_LEASE = 0.8
 class App:
     """What a host application brings along: providers, the channels they serve, functions and fallbacks.
 
+    `kinds` are providers that workspaces may connect to, beside those that come with the package.
+
     A function is called by its name as `await function(action, payload)`; one that is not async runs in a thread. A
     fallback is one, or the URL of one, under (trigger, channel, audience): it is called once for each event that has
     no rule for them, or whose enqueueing is known to have failed.
@@ -62,6 +67,7 @@ class App:
     providers: Sequence[Provider] = ()
     routes: Mapping[Channel, str] = field(default_factory=dict)
     functions: Mapping[str, FunctionCallable] = field(default_factory=dict)
+    kinds: Sequence[ProviderKind] = ()
     fallbacks: Mapping[tuple[str, str, str], FunctionCallable | str] = field(default_factory=dict)
 
 
@@ -191,7 +197,8 @@ async def open_engine(
         raise
     clock = clock or DatabaseClock(db)
     directory.connect(db, vault, clock)
-    kernel = Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks))
+    vendors = _vendors(config, app, directory)
+    kernel = Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks), vendors)
     if may_migrate:  # a command that only looks changes nothing, whatever it was started with
         await _declare(kernel, is_service=is_service)
     return Engine(kernel)
@@ -315,6 +322,16 @@ def _providers(
             f"a channel is routed to {missing[0]!r}, which is no provider; name one of {', '.join(providers)}"
         )
     return providers, routes
+
+
+def _vendors(config: Config, app: App, directory: FunctionDirectory) -> Vendors:
+    """What workspaces can connect to: the app's own kinds before those that come with the package."""
+    return Vendors(
+        kinds=Catalogue(app.kinds),
+        # Like functions they are always there, used or not: a short lease must not have to know of them.
+        call_deadline=timedelta(seconds=min(config.call_seconds, config.lease_seconds * SHARE_OF_A_LEASE)),
+        private_addresses=directory.private_addresses,
+    )
 
 
 def _require_honest_names(app: App) -> None:

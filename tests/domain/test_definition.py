@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.domain.channels import CONTENT_FIELDS, Channel
+from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.flow.condition import Compare, Either, Every, Neither, Op
 from tidings.domain.flow.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
@@ -64,7 +64,7 @@ def test_a_definition_becomes_a_graph() -> None:
     assert parsed.nodes["wait"] == Delay("wait", timedelta(hours=1))
     nudge = parsed.nodes["nudge"]
     assert isinstance(nudge, Send)
-    assert (nudge.channel, nudge.to, nudge.templates) == (Channel.SMS, ("{{ phone }}",), {"body": "Hm?"})
+    assert (nudge.channel, nudge.to, nudge.content) == (Channel.SMS, ("{{ phone }}",), {"body": "Hm?"})
     assert (nudge.on_failure, nudge.on_doubt) == (OnFailure.CONTINUE, OnDoubt.HOLD)
 
 
@@ -228,7 +228,7 @@ def test_bad_liquid_is_reported_with_line_and_column(path: str, source: str, pla
     assert place in found[f"nodes[{number}].{name}"]
 
 
-@pytest.mark.parametrize("channel", CONTENT_FIELDS)
+@pytest.mark.parametrize("channel", MESSAGE_CHANNELS)
 def test_a_message_needs_something_to_say(channel: Channel) -> None:
     raw = graph([{"id": "a", "type": str(channel), "to": "x", "subject": "s", "title": "t"}], [])
 
@@ -241,15 +241,15 @@ def test_a_send_needs_recipients(to: object) -> None:
 
 
 def test_a_send_without_to_is_for_the_contact_and_a_post_is_for_nobody() -> None:
-    for channel in CONTENT_FIELDS:
-        content = dict.fromkeys(CONTENT_FIELDS[channel], "x")
+    for channel in MESSAGE_CHANNELS:
+        content = dict.fromkeys(filter(None, (channel.traits.subject, channel.traits.text)), "x")
         raw = graph([{"id": "a", "type": str(channel), **content}], [])
         if channel is Channel.SOCIAL:
             assert list(problems(raw)) == ["nodes[0].to"]
         else:
             node = parse_workflow(raw).nodes["a"]
             assert isinstance(node, Send)
-            assert node.to == ()
+            assert node.to == (("default",) if channel in (Channel.CHAT, Channel.WEBHOOK) else ())
 
 
 @pytest.mark.parametrize("nodes", [None, [], {}, "abc", 5])

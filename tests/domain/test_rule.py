@@ -50,7 +50,7 @@ def test_every_channel_and_audience_can_have_a_rule(channel: str, audience: Rule
 
     assert read.key == RuleKey("quote_sent", Channel(channel), audience)
     assert read.enabled
-    assert [one.templates for one in read.steps] == [CONTENT[channel]]
+    assert [one.content for one in read.steps] == [CONTENT[channel]]
 
 
 def test_a_rule_may_be_written_in_snake_case() -> None:
@@ -157,7 +157,7 @@ def test_steps_are_ordered_by_step_order_then_by_their_time_then_as_they_were_wr
 
     ordered = read_rule(rule(*given)).enabled_steps
 
-    assert [one.templates["subject"] for one in ordered] == ["a", "b", "c", "d"]
+    assert [one.content["subject"] for one in ordered] == ["a", "b", "c", "d"]
 
 
 def test_a_step_without_an_order_is_where_it_was_written() -> None:
@@ -293,7 +293,9 @@ def test_an_attachment_that_is_not_on_the_web_is_refused(url: str) -> None:
     "url", ["{{ quote.pdf }}", "https://{{ host }}/a", "HTTP://example.com/{{ x }}", "{{ a }}:{{ b }}"]
 )
 def test_an_attachment_whose_address_comes_with_the_event_is_taken(url: str) -> None:
-    assert read_rule(rule(step(attachments=[{"url": url, "filename": "{{ n }}/x"}]))).steps[0].attachments[0].url == url
+    file = {"url": url, "filename": "{{ n }}/x"}
+
+    assert read_rule(rule(step(attachments=[file]))).steps[0].content["attachments"] == [file]
 
 
 def test_an_attachment_needs_a_name_that_a_file_can_have() -> None:

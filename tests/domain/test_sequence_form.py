@@ -79,7 +79,7 @@ def test_subject_and_content_go_where_the_channel_has_them(
     node = parse_workflow(definition(step)).nodes["a"]
 
     assert isinstance(node, Send)
-    assert node.templates == templates
+    assert node.content == templates
 
 
 def test_a_step_that_fails_stops_the_enrollment_if_the_sequence_says_so() -> None:
@@ -239,4 +239,4 @@ def test_an_e_mail_without_a_subject_has_the_sequence_s_name_for_one(name: str, 
     graph = parse_workflow(definition_of(SequenceSettings(), [step, push], name))
     sends = [node for node in graph.nodes.values() if isinstance(node, Send)]
 
-    assert [node.templates for node in sends] == [{"subject": subject, "body": step.content}, {"body": "Hi"}]
+    assert [node.content for node in sends] == [{"subject": subject, "body": step.content}, {"body": "Hi"}]

@@ -44,7 +44,7 @@ async def test_there_are_functions_that_may_be_called_again_and_functions_that_m
     kernel = engine.kernel
     await engine.close()
 
-    assert kernel.route(Workspace(), Channel.FUNCTION) == "functions"
+    assert kernel.route(Workspace(), Channel.FUNCTION).first("") == "functions"
     assert isinstance(kernel.providers["functions"].provider_class, Keyed)
     assert isinstance(kernel.providers["functions_once"].provider_class, Blind)
 

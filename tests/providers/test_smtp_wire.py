@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.providers.items import marked, yes
 from tests.providers.scripted_smtp import Say, scripted
 from tests.providers.test_smtp_faults import provider_for
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.providers.letter import Letter, Sender
 from tidings.providers.smtp import _Call
@@ -156,7 +157,11 @@ async def call(*answers: bytes, is_used: bool = False) -> tuple[Outcome, Pipe, _
     wire = SmtpWire()
     pipe, connection = Pipe(wire, answers), Connection(wire)
     connection.pipelines = True
-    made = _Call(Letter("ann@example.com", "<id>", b"Subject: x\r\n\r\nHello\r\n", 20, False), Sender("me@example.com"))
+    made = _Call(
+        Letter("ann@example.com", "<id>", b"Subject: x\r\n\r\nHello\r\n", 20, False),
+        Sender("me@example.com"),
+        Workspace(),
+    )
     deadline = asyncio.get_running_loop().time() + 60
     try:
         if is_used:

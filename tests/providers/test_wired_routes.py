@@ -7,6 +7,7 @@ import asyncpg
 import pytest
 
 from tidings.config import Config, LogFormat
+from tidings.domain.channels import MESSAGE_CHANNELS
 from tidings.domain.errors import ConfigInvalid
 from tidings.domain.flow.item import Channel
 from tidings.providers.fake import FakeProvider
@@ -54,7 +55,7 @@ async def test_printing_is_chosen_by_name_and_stands_in_for_no_provider_that_is_
     routes = await routes_in(sql)
 
     assert routes.pop("email") == "smtp"
-    assert routes == {one: f"console-{one}" for one in ("sms", "whatsapp", "push", "voice", "social")}
+    assert routes == {one: f"console-{one}" for one in MESSAGE_CHANNELS if one != "email"}
     assert {"smtp", "console-sms"} <= served
 
 

@@ -1,5 +1,6 @@
 """Read JSON or a string from an argument: the value itself, a file's name after @, or @- for standard input."""
 
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from tidings.domain.errors import InputInvalid
 
 Json = Mapping[str, object]
+_OBJECT = re.compile(r'\s*\{\s*"')
 
 
 def read_data(text: str, flag: str = "--data") -> Json:
@@ -33,6 +35,12 @@ def _read(name: str, flag: str) -> str:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputInvalid(f"{flag} @{name} cannot be read: {error}") from error
+
+
+def read_content(text: str) -> object:
+    """Return what a message says: a text, or the JSON object of its fields."""
+    read = read_text(text)
+    return read_data(read, "--content") if _OBJECT.match(read) else read
 
 
 def read_text(text: str) -> str:

@@ -7,10 +7,10 @@ from uuid import UUID
 import typer
 
 from tidings.cli.command import command
-from tidings.cli.given import read_text
+from tidings.cli.given import read_content
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Read, Sequence, named
-from tidings.cli.output import print_line, print_table
+from tidings.cli.output import content_lines, print_line, print_table
 from tidings.domain.channels import CONTACT_CHANNELS, one_of
 from tidings.domain.errors import InputInvalid
 
@@ -24,9 +24,8 @@ Hour = Annotated[int | None, typer.Option(help="0 to 23; else the time of day of
 Order = Annotated[int | None, typer.Option(help="Its place among the steps; else the last.", show_default=False)]
 ChannelName = Annotated[str | None, typer.Option(help=f"{one_of(CONTACT_CHANNELS)}.", show_default=False)]
 Subject = Annotated[str | None, typer.Option(help="Of an e-mail, or a push message's title.", show_default=False)]
-Content = Annotated[
-    str | None, typer.Option(help="What it says, or @FILE; sees contact.*.", show_default=False), Read(read_text)
-]
+_CONTENT_HELP = "What it says, or @FILE; an object has all fields of a message. Sees contact.*."
+Content = Annotated[str | None, typer.Option(help=_CONTENT_HELP, show_default=False), Read(read_content)]
 MaxLateness = Annotated[
     str | None, typer.Option(help="Skip it if it would leave later, as in PT12H.", show_default=False)
 ]
@@ -46,10 +45,15 @@ def _row(step: "Step", whole: bool) -> dict[str, object]:
         "hour": "as enrolled" if step.send_hour is None else f"{step.send_hour}:00",
         "channel": step.channel,
         "subject": step.subject,
-        "content": lines_cell(step.content if whole or len(step.content) <= 60 else f"{step.content[:59]}…"),
+        "content": lines_cell(_content(step, whole)),
         "may be late": step.max_lateness,
         "id": step.id,
     }
+
+
+def _content(step: "Step", whole: bool) -> str:
+    text = step.content if isinstance(step.content, str) else "\n".join(content_lines(step.content))
+    return text if whole or len(text) <= 60 else f"{text[:59]}…"
 
 
 def _print(steps: "Several[Step]") -> None:
@@ -94,7 +98,7 @@ async def add(
     sequence: Sequence,
     day: Annotated[int, typer.Option(help="Days after the enrollment, or the step before.")],
     channel: Annotated[str, typer.Option(help=f"{one_of(CONTACT_CHANNELS)}.")],
-    content: Annotated[str, typer.Option(help="What it says, or @FILE; sees contact.*."), Read(read_text)],
+    content: Annotated[str, typer.Option(help=_CONTENT_HELP), Read(read_content)],
     hour: Hour = None,
     order: Order = None,
     subject: Subject = None,

@@ -22,11 +22,14 @@ from tidings.http import (
     functions_endpoint,
     health,
     keys,
+    provider_connections,
     providers,
     rules,
     runs,
+    senders,
     sequences,
     simulate,
+    templates,
     triggers,
     workflows,
     workspaces,
@@ -50,7 +53,8 @@ RESOURCES = (
     *(workflows, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
-    *(keys, functions, workspaces, providers, audit, health, docs),
+    *(senders, templates),
+    *(provider_connections, keys, functions, workspaces, providers, audit, health, docs),
 )
 
 

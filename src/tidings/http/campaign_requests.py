@@ -4,6 +4,7 @@ from pydantic import AwareDatetime, Field
 
 from tidings.http.audience_requests import GivenCampaignAudience
 from tidings.http.channel_words import MessageChannel
+from tidings.http.message_requests import GivenContent
 from tidings.http.requests import AT, ID, ContactReference, Given, Json, example
 from tidings.http.run_requests import Key
 from tidings.views.campaigns import EXAMPLE_AUDIENCE, EXAMPLE_CONTENT
@@ -24,10 +25,8 @@ class ChangedCampaign(Given):
     model_config = example({"content": EXAMPLE_CAMPAIGN["content"], "rate": None})
     name: str | None = Field(None, min_length=1, max_length=200)
     channel: MessageChannel | None = None
-    content: Json | None = Field(
-        None,
-        description="`{subject, body, html}`, `{body}`, `{title, body}`, `{script, version}`, or for social "
-        "`{posts: [{id, body, accounts}]}`. Liquid: `contact.*`, `campaign.*`, and what `data` has.",
+    content: GivenContent | None = Field(
+        None, description="What it says. Liquid sees `contact.*`, `campaign.*`, and what `data` has."
     )
     audience: GivenCampaignAudience | None = None
     data: Json | None = Field(None, description="What templates see beside the contact.")
@@ -43,7 +42,7 @@ class GivenCampaign(ChangedCampaign):
     model_config = example(EXAMPLE_CAMPAIGN)
     name: str = Field(min_length=1, max_length=200)
     channel: MessageChannel
-    content: Json
+    content: GivenContent
 
 
 class GivenPreview(Given):

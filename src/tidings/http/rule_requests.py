@@ -7,6 +7,7 @@ from pydantic import Field
 
 from tidings.domain.people.contact import ADDRESS_FIELDS
 from tidings.http.channel_words import ContactChannel
+from tidings.http.message_requests import GivenAttachment, GivenMessage
 from tidings.http.requests import Given, Json, example
 from tidings.views.events import EXAMPLE_DATA
 from tidings.views.rules import EXAMPLE_STEP, RuleAudience
@@ -17,16 +18,6 @@ EXAMPLE_RULE: Json = {"trigger": "quote_sent", "channel": "email", "audience": "
 EXAMPLE_EVENT: Json = {"trigger": "quote_sent", "idempotencyKey": "quote-17-sent", **EXAMPLE_DATA}
 
 
-class GivenTemplate(Given):
-    """The message, in Liquid: a body with what its channel has beside it, or a script that is read out."""
-
-    subject: str | None = None
-    body: str | None = None
-    html: str | None = None
-    title: str | None = None
-    script: str | None = None
-
-
 class GivenRecipients(Given):
     """Whom a step is for; without this it is the rule's audience. Nobody is written to twice."""
 
@@ -35,14 +26,6 @@ class GivenRecipients(Given):
     include_agent: bool | None = None
     custom_phones: list[str] | None = Field(None, max_length=100)
     custom_emails: list[str] | None = Field(None, max_length=100)
-
-
-class GivenAttachment(Given):
-    """A file by reference: it is fetched when the e-mail is sent, and never stored."""
-
-    url: str = Field(min_length=1, description="A template of its address.")
-    filename: str = Field(min_length=1, description="A template of the name it is shown under.")
-    content_type: str | None = None
 
 
 class GivenMoment(Given):
@@ -60,7 +43,7 @@ class GivenRuleStep(Given):
     step_order: int | None = Field(None, ge=0, le=1_000_000, description="Then the older one goes first.")
     enabled: bool | None = None
     channel: ContactChannel | None = Field(None, description="The rule's; it may be repeated.")
-    template: GivenTemplate
+    template: GivenMessage
     delay: str | float | None = Field(None, description="An ISO 8601 duration, or seconds.")
     send_before: GivenMoment | None = None
     recipient_config: GivenRecipients | None = None

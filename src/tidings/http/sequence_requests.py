@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tidings.domain.sequences.form import InFlightChoice
 from tidings.http.channel_words import ContactChannel
+from tidings.http.message_requests import GivenMessage
 from tidings.http.requests import Given, Json, Name, example
 from tidings.views.sequences import SequenceStatus
 
@@ -20,6 +21,8 @@ EXAMPLE_STEP: Json = {
 }
 OffsetFromWord = Literal["enrollment", "previous"]
 OnStepFailureWord = Literal["continue", "stop"]
+_CONTENT = "What it says: a text, or an object with the fields of a message. Sees `contact.*`."
+Content = str | GivenMessage
 _ZONE = "`UTC`, the name of a zone such as `Europe/Berlin`, or `contact` for each contact's own."
 
 
@@ -34,7 +37,7 @@ class GivenStep(Given):
     send_hour: int | None = Field(None, ge=0, le=23, description="If not given, the time of day of the enrollment.")
     channel: ContactChannel
     subject: str | None = Field(None, description="Of an e-mail, or the title of a push message.")
-    content: str = Field(min_length=1, description="What it says; sees `contact.*`.")
+    content: Content = Field(min_length=1, description=_CONTENT)
     max_lateness: str | float | None = Field(
         None, description="Skip it if it would leave later than this after its time: like `PT2H`, or in seconds."
     )
@@ -49,7 +52,7 @@ class ChangedStep(Given):
     send_hour: int | None = Field(None, ge=0, le=23)
     channel: ContactChannel | None = None
     subject: str | None = None
-    content: str | None = Field(None, min_length=1)
+    content: Content | None = Field(None, min_length=1)
     max_lateness: str | float | None = None
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from tidings.domain.connections.route import SendingRoute
+from tidings.domain.connections.vendors import Vendors
 from tidings.domain.content.template_facts import KeptFacts
 from tidings.domain.errors import ChannelNotReady, ConfigInvalid
 from tidings.domain.flow.doubt import DoubtPolicy
@@ -24,8 +26,10 @@ from tidings.kernel.calls.weights import Weights
 from tidings.kernel.planner import Statistics
 from tidings.kernel.process.claim_floor import ClaimFloor
 from tidings.kernel.process.claim_turns import Turns
+from tidings.kernel.process.connections import ConnectionTable
 from tidings.kernel.process.in_hand import InHand
 from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
+from tidings.kernel.process.known_senders import KnownSenders
 from tidings.kernel.process.rests import HostRests, Rests
 from tidings.kernel.process.shares import ProviderShare, Shares
 from tidings.kernel.process.stops import Stops
@@ -74,17 +78,20 @@ class Kernel:
     db: Database
     clock: Clock
     shards: int
-    providers: Mapping[str, Provider]
+    providers: Mapping[str, Provider]  # what it was started with, and the connections that it has served since
     routes: Mapping[Channel, str]  # what it was started with; the routes in force are in the database, see readiness.py
     renderer: Renderer
     limits: Limits = field(default_factory=Limits)
     vault: Vault = field(default_factory=Vault)  # without a key it seals nothing
     fallbacks: frozenset[RuleKey] = frozenset()  # what the host application does where there is no rule
+    vendors: Vendors = field(default_factory=Vendors)  # what workspaces can connect to
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     rests: Rests = field(default_factory=Rests)
     host_rests: HostRests = field(default_factory=HostRests)
-    route_table: RouteTable = field(default_factory=RouteTable)
+    connections: ConnectionTable = field(default_factory=ConnectionTable)
+    route_table: RouteTable = field(init=False)
     roster: Roster = field(default_factory=Roster)
+    senders: KnownSenders = field(default_factory=KnownSenders)
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
     statistics: Statistics = field(init=False)
@@ -100,10 +107,15 @@ class Kernel:
     checks: FairTurns = field(default_factory=FairTurns)  # at what takes this process long without a break
     slots: Mapping[str, Slots] = field(init=False)
     shares: Shares = field(init=False)
+    _providers: dict[str, Provider] = field(init=False)
+    _slots: dict[str, Slots] = field(init=False)
     _random: random.Random = field(default_factory=random.Random)
 
     def __post_init__(self) -> None:
         self.limits.require_lease_for(self.providers.values())
+        object.__setattr__(self, "_providers", dict(self.providers))
+        object.__setattr__(self, "providers", self._providers)
+        object.__setattr__(self, "route_table", RouteTable(self.connections, self.vendors))
         object.__setattr__(self, "notifier", Notifier(self.db, self.stops))
         object.__setattr__(self, "statistics", Statistics(self.db, self.clock, self.claim_floor, self.shards))
         shared = self.limits.provider_concurrency
@@ -111,6 +123,7 @@ class Kernel:
             name: Slots(provider.concurrency, 0 if name in shared else None, self.weights)
             for name, provider in self.providers.items()
         }
+        object.__setattr__(self, "_slots", slots)
         object.__setattr__(self, "slots", slots)
         object.__setattr__(self, "turns", Turns(self.weights))
         object.__setattr__(self, "shares", self._make_shares())
@@ -123,6 +136,23 @@ class Kernel:
             if name in self.providers
         }
         return Shares(self.db, self.clock, self.draining, shares, beat=beat, margin=margin)
+
+    def serve(self, provider: Provider, limit: int | None) -> Provider | None:
+        """Call a connection's provider from now on, within a limit over all workers; return the one it replaces.
+
+        Its slots stay those of the name: calls under way on the one that it replaces are counted with its own.
+        """
+        name, replaced = provider.name, self.providers.get(provider.name)
+        slots = self._slots.setdefault(name, Slots(provider.concurrency, 0 if limit else None, self.weights))
+        slots.concurrency = provider.concurrency
+        self._providers[name] = provider
+        self.shares.limit(provider, limit, slots)
+        return replaced
+
+    def call_deadline_of(self, provider: str) -> timedelta:
+        """The longest that one call may take, also of a connection that this process does not serve yet."""
+        known = self.providers.get(provider)
+        return known.call_deadline if known else self.vendors.call_deadline
 
     def new_id(self, bucket: Bucket, now: datetime) -> UUID:
         """Return a new id in the given bucket."""
@@ -144,24 +174,26 @@ class Kernel:
         """All shards, in order."""
         return [Shard(number) for number in range(self.shards)]
 
-    def provider_for(self, workspace: Workspace, node: Doer) -> str | None:
-        """The name of the provider that a node acts through, if one is set up for its channel.
+    def route_of(self, workspace: Workspace, node: Doer) -> SendingRoute | None:
+        """The ways out for what a node does, if there are any for its channel.
 
         Functions that must not be called again have a provider of their own.
         """
         may_repeat = not isinstance(node, Function) or node.idempotent
-        return self.route_table.find(workspace, node.channel) if may_repeat else self.route_once(workspace)
+        return (
+            self.route_table.find(workspace, node.channel) if may_repeat else SendingRoute(self.route_once(workspace))
+        )
 
     def route_once(self, workspace: Workspace) -> str:
         """The name of the provider for functions that must not be called again."""
-        return self.once(self.route(workspace, Channel.FUNCTION))
+        return self.once(self.route(workspace, Channel.FUNCTION).first(""))
 
     def once(self, name: str) -> str:
         """The name of a function provider's variant for calls that must not be repeated, if it has one."""
         return f"{name}_once" if name == FUNCTIONS or f"{name}_once" in self.providers else name
 
-    def route(self, workspace: Workspace, channel: Channel) -> str:
-        """The name of the provider for a channel, as far as is known: readiness.py looks it up."""
+    def route(self, workspace: Workspace, channel: Channel) -> SendingRoute:
+        """The ways out for a channel, as far as is known: readiness.py looks them up."""
         found = self.route_table.find(workspace, channel)
         if found is None:
             raise ChannelNotReady([channel])

@@ -7,16 +7,18 @@ send twice or lose anything depends on it.
 import asyncio
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 
 from msgspec.structs import replace
 
+from tidings.domain.connections.connection import connection_id
+from tidings.domain.connections.vendors import CALLS_AT_ONCE
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.provider import CLASS_NAMES
 from tidings.domain.flow.queue import Lane
-from tidings.domain.flow.readiness import FUNCTIONS, Service
+from tidings.domain.flow.readiness import FUNCTIONS, Service, every_of_kind
 from tidings.domain.rules.key import fallback_name
 from tidings.kernel.kernel import Kernel
 from tidings.log import log
@@ -89,7 +91,7 @@ class Presence:
 def services_of(kernel: Kernel) -> dict[str, Service]:
     """What this process can call, by provider, and the channels that its own settings route there."""
     limits = kernel.limits.provider_concurrency
-    return {
+    own = {
         name: Service(
             provider_class=CLASS_NAMES[type(provider.provider_class)],
             channels=_channels_of(kernel, name),
@@ -97,7 +99,14 @@ def services_of(kernel: Kernel) -> dict[str, Service]:
             limit=limits.get(name),
         )
         for name, provider in kernel.providers.items()
+        if connection_id(name) is None
     }
+    return own | {every_of_kind(kind): Service("", (), CALLS_AT_ONCE, None) for kind in _kinds_of(kernel)}
+
+
+def _kinds_of(kernel: Kernel) -> Iterable[str]:
+    """The kinds of connections that this process serves: without a key it could not even open their credentials."""
+    return kernel.vendors.kinds if kernel.vault.has_key else ()
 
 
 def _channels_of(kernel: Kernel, name: str) -> tuple[Channel, ...]:

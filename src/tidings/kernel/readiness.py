@@ -10,11 +10,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
+from tidings.domain.connections.route import SendingRoute
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.graph import Doer
 from tidings.domain.flow.ids import Workspace, tenant_part, workspace_hash
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import LIVE_FOR, Staff, channels_needing_routes
+from tidings.kernel.connecting import know_connections, serve_connections
 from tidings.kernel.kernel import Kernel
 from tidings.log import log
 from tidings.storage import routes, weights, workers
@@ -35,17 +37,20 @@ async def declare_routes(kernel: Kernel, source: str = "settings") -> Mapping[Ch
 
 async def know_routes(kernel: Kernel, wanted: Collection[tuple[Workspace, Channel]], now: datetime) -> None:
     """Refresh the routes if they are stale, and also where one is missing, before anything is refused or waits."""
+    await know_connections(kernel, now)
     if kernel.route_table.is_stale(now) or any(kernel.route_table.find(*one) is None for one in wanted):
         with act_for(EVERYONE):  # the table is the whole process's
             found = await kernel.db.persist(routes.list_routes, alone=True)
         kernel.route_table.update({(one.workspace, one.channel): one.provider for one in found}, now)
 
 
-async def find_providers(kernel: Kernel, wanted: Sequence[tuple[Workspace, Doer]], now: datetime) -> list[str | None]:
-    """Return the provider of each node in its workspace; None where its route was removed since the start."""
+async def find_routes(
+    kernel: Kernel, wanted: Sequence[tuple[Workspace, Doer]], now: datetime
+) -> list[SendingRoute | None]:
+    """Return the route of each node in its workspace; None where it was removed since the start."""
     await know_routes(kernel, {(workspace, node.channel) for workspace, node in wanted}, now)
-    found = [kernel.provider_for(workspace, node) for workspace, node in wanted]
-    for channel in {node.channel for (_, node), provider in zip(wanted, found, strict=True) if provider is None}:
+    found = [kernel.route_of(workspace, node) for workspace, node in wanted]
+    for channel in {node.channel for (_, node), route in zip(wanted, found, strict=True) if route is None}:
         log.warning("channel_not_ready", channel=channel, remedy=str(ChannelNotReady([channel])))
     return found
 
@@ -87,8 +92,9 @@ async def live_staff(kernel: Kernel) -> Staff:
     return staff_of(await live_workers(kernel))
 
 
-async def know_others(kernel: Kernel, providers: Iterable[str], now: datetime) -> None:
-    """Refresh what other workers can do, if this process lacks one of these providers."""
+async def know_providers(kernel: Kernel, providers: Collection[str], now: datetime) -> None:
+    """Serve those of these providers that are connections; if this process lacks one, refresh what others can do."""
+    await serve_connections(kernel, providers, now)
     if any(name not in kernel.providers for name in providers) and kernel.roster.is_stale(now):
         kernel.roster.update(await live_staff(kernel), now)
 

@@ -82,7 +82,7 @@ class AttachmentFetcher:
         file.seek(0)
         guessed = mimetypes.guess_type(reference.filename)[0]
         content_type = reference.content_type or guessed or "application/octet-stream"
-        return Fetched(file, reference.filename, content_type, size)
+        return Fetched(file, reference.filename, content_type, size, reference.content_id)
 
     def _problem(self, reference: AttachmentReference, end: HttpEnd, left: int) -> Outcome | None:
         """Say what keeps a file from being sent, if anything does."""

@@ -20,6 +20,7 @@ class Fetched:
     filename: str
     content_type: str
     size: int
+    content_id: str | None = None
 
 
 def references_in(payload: Payload) -> list[AttachmentReference] | Rejected:

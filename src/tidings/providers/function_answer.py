@@ -19,8 +19,7 @@ Steps are called again after any failure, which is why their functions must be s
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -29,6 +28,7 @@ from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater,
 from tidings.providers.http_request import HttpAnswer
 from tidings.providers.mask import Mask
 from tidings.providers.printable import printable
+from tidings.providers.retry_after import retry_after
 
 LARGEST_ANSWER = 1_000_000
 DEEPEST_ANSWER = 100
@@ -36,7 +36,6 @@ LONGEST_ERROR = 500
 
 _NOT_TAKEN = frozenset({408, 425})
 _TOO_MANY = 429
-_LONGEST_DELAY = timedelta(days=1)
 # PostgreSQL cannot keep NUL; an even number of backslashes before it is a string about NUL, not a NUL.
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
@@ -72,7 +71,7 @@ def _judge_refusal(question: Question, answer: HttpAnswer, now: datetime) -> Out
     reason = _error_in(question, answer) or f"{question.name} failed with status {answer.status}"
     if 300 <= answer.status < 400:
         return Rejected(f"{reason}: redirects are refused; set the function's URL to where it really is")
-    delay = _retry_after(answer.headers.get("retry-after"), now)
+    delay = retry_after(answer.headers.get("retry-after"), now)
     if answer.status == _TOO_MANY:
         return RetryLater(reason, delay, uses_attempt=False)
     if answer.status in _NOT_TAKEN:
@@ -141,22 +140,6 @@ def _kind_of(question: Question, answer: HttpAnswer) -> str:
     kind = answer.headers.get("content-type", "no content type")
     coding = answer.headers.get("content-encoding", "")
     return question.shown(f"{kind}, {coding}" if coding else kind, 100)
-
-
-def _retry_after(given: str | None, now: datetime) -> timedelta | None:
-    """How long the server asks to wait: in seconds, or until a date."""
-    if not given:
-        return None
-    try:
-        wait = timedelta(seconds=int(given)) if given.isascii() and given.isdigit() else _date(given) - now
-    except (ValueError, OverflowError):
-        return None
-    return min(max(wait, timedelta()), _LONGEST_DELAY)
-
-
-def _date(given: str) -> datetime:
-    date = parsedate_to_datetime(given)
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 def _is_deeper(value: object, most: int) -> bool:

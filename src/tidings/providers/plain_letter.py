@@ -49,20 +49,29 @@ def write_plain(head: PlainHead, recipient: str, payload: Payload, written_at: d
     """The whole message up to its final dot, dots not doubled; None when it is not so plain."""
     if len(key) != _KEY_BYTES or len(recipient) > _LINE_LENGTH - len("To: ") or not _ADDRESS.fullmatch(recipient):
         return None
+    reply_to = _reply_to(payload.get("replyTo"))
     try:
         subject, content = _subject(payload.get("subject")), _content(payload, key)
     except UnicodeEncodeError:
         return None
-    if subject is None or content is None:
+    if subject is None or content is None or reply_to is None:
         return None
     date, id = _date(written_at.replace(microsecond=0)), f"{head.before_key}{key.hex()}{head.after_key}"
-    return f"{head.sender}To: {recipient}\r\n{subject}Date: {date}\r\n{id}{content}".encode("ascii")
+    return f"{head.sender}To: {recipient}\r\n{reply_to}{subject}Date: {date}\r\n{id}{content}".encode("ascii")
 
 
 @lru_cache(maxsize=4)
 def _date(second: datetime) -> str:
     """Written once for all messages of a second: it takes a third as long as the rest of an ordinary one."""
     return format_datetime(second)
+
+
+def _reply_to(address: str | None) -> str | None:
+    """The line that says where answers go, empty without one; None where the address is out of the ordinary."""
+    if not address:
+        return ""
+    is_plain = len(address) <= _LINE_LENGTH - len("Reply-To: ") and _ADDRESS.fullmatch(address)
+    return f"Reply-To: {address}\r\n" if is_plain else None
 
 
 def _subject(text: str | None) -> str | None:

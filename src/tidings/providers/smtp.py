@@ -6,6 +6,10 @@ Until the server has greeted us and taken our credentials it knows nothing of th
 (Unavailable). Until the dot is written SMTP accepts nothing, so every failure before it is a safe retry; after it, only
 the server's whole reply can say what happened, and without one the outcome is Unknown. smtp_reply.py says what replies
 mean.
+
+One item is one message, also where copies (cc, bcc) make several RCPT of it: its recipient's reply decides. A copy that
+is refused is left out and logged; to refuse the whole message, or to try again for the copy alone, would write to the
+others twice.
 """
 
 import asyncio
@@ -17,10 +21,12 @@ from typing import TYPE_CHECKING, Self
 
 from tidings.domain.content.attachment import AttachmentReference
 from tidings.domain.errors import StorageUnavailable
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Blind, CannotTell, Doubtful, Evidence, MayStart
 from tidings.domain.private_addresses import FindPrivateAddresses, no_private_addresses
+from tidings.log import log
 from tidings.providers.deadline_timer import take_slot
 from tidings.providers.enclosed import Fetched, references_in
 from tidings.providers.letter import Letter, Sender, compose
@@ -38,9 +44,9 @@ _FAILURES = (OSError, ValueError, RuntimeError)
 _RESET = b"RSET\r\n"
 _DATA = b"DATA\r\n"
 _DOT = b".\r\n"
-_STAGES = (Stage.MAIL, Stage.RCPT, Stage.DATA)
-_HOPED: Hoped = ((250,), (250, 251), (354,))
-_HOPED_AFTER_RESET: Hoped = ((250,), *_HOPED)
+_RESET_DONE = ((250,),)
+_RECIPIENT_TAKEN = (250, 251)
+_COPY_ANSWERED = frozenset({*_RECIPIENT_TAKEN, *range(400, 600)} - {421})
 _TAKEN: Hoped = ((250,),)
 _LATE_REPLIES_SECONDS = 5.0
 
@@ -60,6 +66,7 @@ class SmtpProvider:
         call_deadline: timedelta = timedelta(seconds=60),
         tls_context: ssl.SSLContext | None = None,
         private_addresses: FindPrivateAddresses = no_private_addresses,
+        is_guarded: bool = False,
     ) -> None:
         self.name = name
         self.concurrency = concurrency
@@ -69,6 +76,7 @@ class SmtpProvider:
         self._tls_context = tls_context or ssl.create_default_context()
         self._slots = asyncio.Semaphore(concurrency)
         self._private_addresses = private_addresses  # from which a workspace may have attachments fetched
+        self._is_guarded = is_guarded  # whether the server is a workspace's choice, and must not be one of ours
         self._fetcher: AttachmentFetcher | None = None
         self._idle: list[Connection] = []
         self._most, self._calling = concurrency, 0
@@ -117,26 +125,28 @@ class SmtpProvider:
             return references
         deadline = asyncio.get_running_loop().time() + self._patience
         if not references:
-            return await self._send(compose(item, self._sender, datetime.now(UTC)), may_start, deadline)
+            return await self._send(item, compose(item, self._sender, datetime.now(UTC)), may_start, deadline)
         with ExitStack() as files:
             fetched = await self._fetch(item, references, files, deadline)
             if not isinstance(fetched, list):
                 return fetched
             letter = compose(item, self._sender, datetime.now(UTC), fetched)
-            return await self._send(letter, may_start, deadline)
+            return await self._send(item, letter, may_start, deadline)
 
-    async def _send(self, letter: Letter | Rejected, may_start: MayStart, deadline: float) -> Outcome:
+    async def _send(self, item: Marked, letter: Letter | Rejected, may_start: MayStart, deadline: float) -> Outcome:
         if isinstance(letter, Rejected):
             return letter
-        call = _Call(letter, self._sender)
+        call = _Call(letter, self._sender, item.workspace)
         try:
             await take_slot(self._slots, deadline)
         except TimeoutError as failure:
             return call.outcome_without_reply(failure)
         try:
-            return await self._make(call, may_start, deadline)
+            return _told(item, call, await self._make(call, may_start, deadline))
         except ChannelRefused as refused:
             return Unavailable(str(refused), is_refused=refused.is_final)
+        except StorageUnavailable as error:
+            return Unavailable(f"the addresses it may have could not be read: {error}")
         except _FAILURES as failure:
             return call.outcome_without_reply(failure)
         finally:
@@ -182,7 +192,8 @@ class SmtpProvider:
             connection = self._take_idle()
             if connection is None or not await call.begin_if_alive(connection, deadline):
                 async with asyncio.timeout_at(deadline):
-                    connection = await open_connection(self._server, self._tls_context)
+                    private = await self._private_addresses(call.workspace) if self._is_guarded else None
+                    connection = await open_connection(self._server, self._tls_context, private)
                 await call.begin(connection, deadline)
             return await call.finish(connection, may_start)
         finally:
@@ -211,8 +222,10 @@ class SmtpProvider:
 class _Call:
     """One message on its way: which connection it holds, and whether its final dot was written."""
 
-    def __init__(self, letter: Letter, sender: Sender) -> None:
+    def __init__(self, letter: Letter, sender: Sender, workspace: Workspace) -> None:
+        self.workspace = workspace
         self.connection: Connection | None = None
+        self.declined_copies: list[int] = []  # what the server said to those it refused
         self.is_settled = False  # both sides agree where the connection stands, so it may be used again
         self._letter = letter
         self._sender = sender
@@ -227,7 +240,7 @@ class _Call:
         self.connection, self._resets = connection, 1
         connection.begin(deadline)
         try:
-            await self._ask(connection, [_RESET, *self._questions(connection)], _HOPED_AFTER_RESET)
+            await self._ask(connection, [_RESET, *self._questions(connection)], (*_RESET_DONE, *self._hoped))
         except TimeoutError:
             raise  # too late for another connection
         except _FAILURES:
@@ -238,18 +251,19 @@ class _Call:
         # Nothing was started: a new connection can have the message.
         connection.abort()
         self.connection, self._refused, self._resets, self._answered = None, None, 0, 0
+        self.declined_copies = []
         return False
 
     async def begin(self, connection: Connection, deadline: float) -> None:
         """Begin on a new connection."""
         self.connection = connection
         connection.begin(deadline)
-        await self._ask(connection, self._questions(connection), _HOPED)
+        await self._ask(connection, self._questions(connection), self._hoped)
 
     async def finish(self, connection: Connection, may_start: MayStart) -> Outcome:
         """Go on from the replies up to DATA's to the reply to the whole message."""
         if self._refused is not None:
-            return await self._judged(connection, _STAGES[self._answered - self._resets], self._refused)
+            return await self._judged(connection, self._stages[self._answered - self._resets], self._refused)
         if not self._can_be_addressed(connection):
             self.is_settled = True
             return Rejected("the server cannot write to addresses beyond ASCII (no SMTPUTF8)")
@@ -285,7 +299,17 @@ class _Call:
         mail = b"MAIL FROM:<%s>%s\r\n" % (self._sender.address.encode("ascii"), size)
         if not self._can_be_addressed(connection):
             return [mail]
-        return [mail, b"RCPT TO:<%s>\r\n" % letter.recipient.encode(), _DATA]
+        recipients = [b"RCPT TO:<%s>\r\n" % one.encode() for one in (letter.recipient, *letter.copies)]
+        return [mail, *recipients, _DATA]
+
+    @property
+    def _hoped(self) -> Hoped:
+        """The replies that let the message go on: a copy may be refused, its recipient may not."""
+        return ((250,), _RECIPIENT_TAKEN, *[_COPY_ANSWERED] * len(self._letter.copies), (354,))
+
+    @property
+    def _stages(self) -> Sequence[Stage]:
+        return (Stage.MAIL, Stage.RCPT, *[Stage.RCPT] * len(self._letter.copies), Stage.DATA)
 
     async def _ask(self, connection: Connection, questions: Sequence[bytes], hoped: Hoped) -> None:
         """Ask all at once if the server takes that, else one after the other, until one is refused."""
@@ -294,6 +318,7 @@ class _Call:
                 self._refused = await connection.exchange(b"".join(questions), hoped[: len(questions)])
             finally:
                 self._answered = connection.came
+            self.declined_copies = connection.declined
             self._ahead = len(questions) - self._answered - 1
             return
         for question, hope in zip(questions, hoped, strict=False):
@@ -301,6 +326,7 @@ class _Call:
             if self._refused is not None:
                 return
             self._answered += 1
+            self.declined_copies += connection.declined
 
     async def _hand_over(self, connection: Connection) -> Outcome:
         for chunk in self._letter.chunks():
@@ -326,6 +352,13 @@ class _Call:
                 return all([_is_refusal(await connection.reply()) for _ in range(self._ahead)])
         except _FAILURES:
             return False
+
+
+def _told(item: Marked, call: _Call, outcome: Outcome) -> Outcome:
+    """Say in the log that copies were left out: what the server said of them, and not who they are."""
+    if call.declined_copies and isinstance(outcome, Accepted):
+        log.warning("copies_refused", **item.line, codes=call.declined_copies)
+    return outcome
 
 
 def _is_refusal(reply: SmtpReply) -> bool:

@@ -5,7 +5,9 @@ import re
 import socket
 import ssl
 
+from tidings.domain.private_addresses import PrivateAddresses
 from tidings.providers.deadline_timer import DeadlineTimer
+from tidings.providers.guard import REMEDY, AddressRefused, connect_checked
 from tidings.providers.printable import printable
 from tidings.providers.smtp_auth import AuthRefused, NotOffered, authenticate
 from tidings.providers.smtp_reply import SmtpReply
@@ -35,6 +37,11 @@ class Connection:
     def is_usable(self) -> bool:
         """True while the connection is open and the server silent."""
         return self._wire.is_usable
+
+    @property
+    def declined(self) -> list[int]:
+        """The codes of the replies to the last exchange that said no and were as good as hoped for."""
+        return self._wire.declined
 
     @property
     def came(self) -> int:
@@ -124,10 +131,17 @@ def _insist(code: int, reply: SmtpReply) -> None:
         raise _Unwelcome(reply)
 
 
-async def open_connection(server: SmtpServer, tls_context: ssl.SSLContext) -> Connection:
-    """Connect and greet; raise ChannelRefused when only other settings would help, else what the network raised."""
+async def open_connection(
+    server: SmtpServer, tls_context: ssl.SSLContext, private: PrivateAddresses | None = None
+) -> Connection:
+    """Connect and greet; raise ChannelRefused when only other settings would help, else what the network raised.
+
+    With `private` the server must have a public address, or one of these.
+    """
     try:
-        return await _open(server, tls_context)
+        return await _open(server, tls_context, private)
+    except AddressRefused as refused:
+        raise ChannelRefused(f"{refused}: {REMEDY}", is_final=True) from None
     except AuthRefused as refused:
         raise ChannelRefused(_auth_reason(refused.code), is_final=refused.code >= 500) from None
     except NotOffered as missing:
@@ -144,10 +158,16 @@ async def open_connection(server: SmtpServer, tls_context: ssl.SSLContext) -> Co
         raise ChannelRefused(reason, is_final=code >= 500) from None
 
 
-async def _open(server: SmtpServer, tls_context: ssl.SSLContext) -> Connection:
+async def _open(server: SmtpServer, tls_context: ssl.SSLContext, private: PrivateAddresses | None) -> Connection:
     implicit = tls_context if server.tls == "implicit" else None
     loop = asyncio.get_running_loop()
-    _, wire = await loop.create_connection(SmtpWire, server.host, server.port, ssl=implicit)
+
+    async def dial(address: str) -> SmtpWire:
+        name = server.host if implicit else None  # TLS speaks to the name, whatever address was checked
+        _, wire = await loop.create_connection(SmtpWire, address, server.port, ssl=implicit, server_hostname=name)
+        return wire
+
+    wire = await (dial(server.host) if private is None else connect_checked(server.host, server.port, private, dial))
     connection = Connection(wire)
     try:
         await connection.greet(server, tls_context)

@@ -34,6 +34,8 @@ class SmtpWire(asyncio.Protocol):
     def __init__(self) -> None:
         self.came = 0
         """How many replies of the last exchange were the ones hoped for."""
+        self.declined: list[int] = []
+        """The codes of those among them that say no, which the caller can do without."""
         self._loop = asyncio.get_running_loop()
         self._unread = bytearray()
         self._line_at = 0  # where the line begins that has not come whole
@@ -109,7 +111,7 @@ class SmtpWire(asyncio.Protocol):
 
     async def expect(self, hoped: Hoped) -> SmtpReply | None:
         """Read replies to what was written before."""
-        self._hoped, self.came, self._other = hoped, 0, None
+        self._hoped, self.came, self._other, self.declined = hoped, 0, None, []
         try:
             self._take_replies()
             while not self._is_answered:
@@ -162,6 +164,7 @@ class SmtpWire(asyncio.Protocol):
             code = int(self._unread[:3])
             if code in self._hoped[self.came]:
                 self.came += 1
+                self.declined += [code] if code >= 400 else []
             else:
                 self._other = _reply(code, self._unread[:end])
             del self._unread[:end]

@@ -10,13 +10,16 @@ from functools import partial
 from uuid import UUID, uuid4
 
 from msgspec import convert
+from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import CampaignDefinition, read_campaign
 from tidings.domain.channels import HTML_FIELDS, Channel
+from tidings.domain.content.message import MessageContent
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
+from tidings.domain.flow.item import Payload
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.domain.people.contact import CONTACT, ContactReference, LoadedContact, addresses_of, lack_of
@@ -28,8 +31,9 @@ from tidings.kernel.people.audience_chunks import every_chunk
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, name_audience, no_contact
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 from tidings.kernel.start.trigger import Started
-from tidings.kernel.templates import know_templates
+from tidings.kernel.templates import know_templates, link_templates
 from tidings.resources.names import name_definitions
 from tidings.resources.pages import id_of
 from tidings.resources.reach import count_audience, is_empty
@@ -185,20 +189,20 @@ class Campaigns:
     async def count(self, workspace: Workspace, id: UUID) -> AudienceCount:
         """Count how many contacts a deploy would reach at this moment, and how many it would not."""
         found = await self.load(workspace, id)
-        if found.channel is Channel.SOCIAL:
+        if not found.channel.reaches_contacts:
             posts = sum(1 for _ in found.definition.posts())
             return AudienceCount(matching=posts, reachable=posts, without_address=0, refused=0)
         audience = await self.audience_of(workspace, found.definition)
-        sources = found.definition.templates.values()
+        sources = (await self.linked(workspace, found)).definition.message.templates.values()
         return await count_audience(self._kernel, workspace, audience, found.channel, sources)
 
     async def preview(self, workspace: Workspace, id: UUID, contact_id: ContactReference | None = None) -> Previews:
         """Return what a contact, or else the first of the audience, would receive at this moment."""
-        found = await self.load(workspace, id)
-        if found.channel is Channel.SOCIAL:
+        found = await self.linked(workspace, await self.load(workspace, id))
+        if not found.channel.reaches_contacts:
             return await self._preview_posts(workspace, found)
         person = await self._somebody(workspace, found.definition, contact_id)
-        [rendered] = await self._render(workspace, found, [found.definition.templates], person)
+        [rendered] = await self._render(workspace, found, [found.definition.message], person)
         addresses = addresses_of(person.data, found.channel)
         skipped = person.refusal(found.channel) or (None if addresses else lack_of(found.channel))
         return [_preview(rendered, addresses, skipped=skipped, person=person)]
@@ -206,14 +210,14 @@ class Campaigns:
     async def test(self, caller: Caller, id: UUID, to: str, contact_id: ContactReference | None = None) -> StartedRun:
         """Send the campaign to an address of your own, with a contact's data: a run of one item, marked as a test."""
         found = await self.load(caller.workspace, id)
-        if found.channel is Channel.SOCIAL:
+        if not found.channel.reaches_contacts:
             raise InputInvalid("a post has no test: preview it, or deploy a campaign with an account for trying out")
         person = await self._somebody(caller.workspace, found.definition, contact_id)
         deployment = Deployment(
             campaign_id=id,
             idempotency_key=f"test:{id}:{uuid4()}",
             channel=found.channel,
-            content=found.definition.templates,
+            content=found.definition.message.content,
             recipients=[Recipient(to.strip(), about=person.id)],
             content_id=_content_id(found),
             data=_data(found),
@@ -263,10 +267,10 @@ class Campaigns:
         campaign = found.definition
         recipients: list[Recipient] = []
         audience: Audience | None = None
-        content: Mapping[str, str] = campaign.templates
-        if found.channel is Channel.SOCIAL:
-            recipients = [Recipient(to, {"post": {"id": post, "body": body}}) for post, to, body in campaign.posts()]
-            content = {"body": next(body for _, _, body in campaign.posts())}
+        content = campaign.message.content
+        if not found.channel.reaches_contacts:
+            recipients = [Recipient(to, {"post": {"id": post, **says}}) for post, to, says in campaign.posts()]
+            content = next(says for _, _, says in campaign.posts())
         else:
             audience = await self.audience_of(workspace, campaign)
             if await is_empty(self._kernel, workspace, audience):
@@ -306,7 +310,9 @@ class Campaigns:
     async def _read(
         self, workspace: Workspace, given: object, before: CampaignDefinition | None = None
     ) -> CampaignDefinition:
-        await know_templates(self._kernel, workspace, given, list(before.templates.values()) if before else None)
+        await know_templates(
+            self._kernel, workspace, given, list(before.message.templates.values()) if before else None
+        )
         raw = given.get("audience") if isinstance(given, Mapping) else None
         named = await name_audience(self._kernel, workspace, raw, "audience")
         campaign, problems = read_campaign(
@@ -318,7 +324,21 @@ class Campaigns:
             await self.audience_of(workspace, campaign)
         if campaign is None or problems:
             raise CampaignInvalid(problems)
+        await self._check_linked(workspace, campaign)
         return campaign
+
+    async def _check_linked(self, workspace: Workspace, campaign: CampaignDefinition) -> None:
+        """Raise CampaignInvalid for what is wrong with a campaign once all that it renders is in its place."""
+        given = {"channel": campaign.channel, "content": campaign.content}
+        linked = await link_templates(self._kernel, workspace, given)
+        _, problems = read_campaign(linked.given, campaign) if linked.frozen else (None, [])
+        if problems := [*linked.problems, *problems]:
+            raise CampaignInvalid(problems)
+
+    async def linked(self, workspace: Workspace, found: FoundCampaign) -> FoundCampaign:
+        """Return a campaign with the newest versions of all that it renders in its content."""
+        linked = await link_templates(self._kernel, workspace, {"content": found.content}, is_stored=True)
+        return replace(found, **linked.read(lambda given: given))
 
     async def audience_of(self, workspace: Workspace, campaign: CampaignDefinition) -> Audience:
         """Return a campaign's audience at this moment, with its segment resolved; a social campaign has none."""
@@ -362,17 +382,24 @@ class Campaigns:
         self,
         workspace: Workspace,
         found: FoundCampaign,
-        templates: Sequence[Mapping[str, str]],
+        messages: Sequence[MessageContent],
         person: LoadedContact | None,
-    ) -> Sequence[Rendered | RenderFailed]:
+    ) -> Sequence[Payload | RenderFailed]:
         now = await self._kernel.clock.now()
         data = _data(found) | ({CONTACT: person.data} if person else {})
-        jobs = [RenderJob(one, data, HTML_FIELDS, now, workspace) for one in templates]
-        return await self._kernel.renderer.render(jobs)
+        jobs = [RenderJob(one.templates, data, HTML_FIELDS, now, workspace, one.needs_finishing) for one in messages]
+        rendered = await self._kernel.renderer.render(jobs)
+        await know_senders(self._kernel, [workspace], now)
+        return [
+            sent_by(self._kernel, workspace, one, result.fields) if isinstance(result, Rendered) else result
+            for one, result in zip(messages, rendered, strict=True)
+        ]
 
     async def _preview_posts(self, workspace: Workspace, found: FoundCampaign) -> Previews:
         posts = list(found.definition.posts())
-        rendered = await self._render(workspace, found, [{"body": body} for _, _, body in posts], None)
+        rendered = await self._render(
+            workspace, found, [MessageContent(found.channel, one) for _, _, one in posts], None
+        )
         return [_preview(one, [account]) for (_, account, _), one in zip(posts, rendered, strict=True)]
 
 
@@ -397,13 +424,13 @@ def _shown(found: FoundCampaign, *, segment_name: str | None, is_ready: bool) ->
 
 
 def _preview(
-    rendered: Rendered | RenderFailed,
+    rendered: Payload | RenderFailed,
     recipients: Sequence[str],
     *,
     skipped: str | None = None,
     person: LoadedContact | None = None,
 ) -> Preview:
-    content, error = ({}, rendered.reason) if isinstance(rendered, RenderFailed) else (rendered.fields, None)
+    content, error = ({}, rendered.reason) if isinstance(rendered, RenderFailed) else (rendered, None)
     return Preview(
         contact_id=person.id if person else None,
         contact=_name_of(person) if person else None,

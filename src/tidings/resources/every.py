@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tidings.kernel.start.trigger_batch import TriggerBatches
     from tidings.resources.access import Access
     from tidings.resources.campaigns import Campaigns
+    from tidings.resources.connections import Connections
     from tidings.resources.contacts import Contacts
     from tidings.resources.enrollments import Enrollments
     from tidings.resources.events import Events
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from tidings.resources.runs import Runs
     from tidings.resources.secrets import Secrets
     from tidings.resources.segments import Segments
+    from tidings.resources.senders import Senders
     from tidings.resources.sequences import Sequences
+    from tidings.resources.templates import Templates
     from tidings.resources.waiting import Waiting
     from tidings.resources.workflows import Workflows
     from tidings.resources.workspaces import TenancySettings
@@ -61,8 +64,11 @@ class Resources:
     events: Part["Events"] = Part("tidings.resources.events:Events")
     segments: Part["Segments"] = Part("tidings.resources.segments:Segments")
     campaigns: Part["Campaigns"] = Part("tidings.resources.campaigns:Campaigns")
+    senders: Part["Senders"] = Part("tidings.resources.senders:Senders")
+    templates: Part["Templates"] = Part("tidings.resources.templates:Templates")
     runs: Part["Runs"] = Part("tidings.resources.runs:Runs")
     outbox: Part["Outbox"] = Part("tidings.resources.outbox:Outbox")
+    connections: Part["Connections"] = Part("tidings.resources.connections:Connections")
     functions: Part["Functions"] = Part("tidings.resources.functions:Functions")
     secrets: Part["Secrets"] = Part("tidings.resources.secrets:Secrets")
     providers: Part["Providers"] = Part("tidings.resources.providers:Providers")

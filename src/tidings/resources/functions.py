@@ -22,7 +22,7 @@ from tidings.domain.workflows.signing import SECRET_BYTES, signing_secret
 from tidings.kernel.gate.trials import wake_early
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
-from tidings.storage import functions, resolve, rests
+from tidings.storage import connections, functions, resolve, rests
 from tidings.storage.acting import for_caller, for_everyone
 from tidings.storage.database import Tx
 from tidings.storage.directory import place_of, signing_place_of
@@ -160,7 +160,7 @@ class Functions:
                 await self._audit(tx, entry, caller, BASE, "host_reset", {"host": host}, now)
 
         await self._kernel.db.persist(write)
-        self._kernel.host_rests.forget()
+        self._kernel.host_rests.forget_all()
         if not ended:
             raise NotFound(f"there is no host {host!r} that rests; `tidings functions hosts` lists those that do")
         await wake_early(self._kernel, ended[-1], now)
@@ -193,6 +193,13 @@ def _host(rest: StoredRest, prefix: str, now: datetime) -> FunctionHost:
 
 
 async def _forgotten(tx: Tx, one: SealedSecret, now: datetime) -> bool:
+    if one.connection:
+        version = await connections.take_connection_version(tx)
+        return bool(
+            await connections.forget_credentials(
+                tx, workspace=one.workspace, id=one.connection, sealed=one.sealed, version=version, now=now
+            )
+        )
     if one.function == SIGNING:
         forgotten = await functions.forget_signing_secret(tx, workspace=one.workspace, secret=one.sealed)
     else:

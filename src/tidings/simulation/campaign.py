@@ -1,16 +1,16 @@
 """A campaign to be simulated: deployed as it is, to those who are in its audience now."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
+from tidings.domain.content.linking import Frozen
 from tidings.domain.errors import Problem, ScenarioInvalid
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Channel
 from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
@@ -33,6 +33,7 @@ class SimulatedCampaign:
     found: FoundCampaign
     people: Audience | None
     live_shards: int
+    kept: Frozen = field(default_factory=dict)
     kind: str = "campaign"
     functions: Sequence[str] = ()
     only_its_audience: bool = True
@@ -41,9 +42,8 @@ class SimulatedCampaign:
     async def find(cls, live: Engine, workspace: Workspace, campaign: UUID | str) -> "SimulatedCampaign":
         """A campaign by id or name."""
         found = await live.campaigns.load(workspace, campaign)
-        people = (
-            None if found.channel is Channel.SOCIAL else await live.campaigns.audience_of(workspace, found.definition)
-        )
+        reaches = found.channel.reaches_contacts
+        people = await live.campaigns.audience_of(workspace, found.definition) if reaches else None
         return cls(found, people, live.kernel.shards)
 
     @property
@@ -62,9 +62,9 @@ class SimulatedCampaign:
         return {self._step: self._step}
 
     @property
-    def templates(self) -> Collection[str]:
+    def written(self) -> Mapping[str, object]:
         """What its message says."""
-        return self.found.definition.templates.values()
+        return {"content": self.found.content}
 
     @property
     def words(self) -> Mapping[str, str]:

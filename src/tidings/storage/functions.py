@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
 from tidings.domain.flow.ids import Workspace
 from tidings.storage.database import Tx
@@ -31,14 +32,18 @@ class FoundFunction:
 
 @dataclass(frozen=True, slots=True)
 class SealedSecret:
-    """The secret of a function as it is stored."""
+    """The secret of a function, or of a connection, as it is stored."""
 
     workspace: Workspace
-    function: str  # or SIGNING
+    function: str  # or SIGNING, or the connection's name
+    connection: UUID | None
     sealed: bytes = field(repr=False)
 
     def __str__(self) -> str:
-        what = "signing of calls" if self.function == SIGNING else f"function {self.function!r}"
+        if self.connection:
+            what = f"connection {self.function!r}"
+        else:
+            what = "signing of calls" if self.function == SIGNING else f"function {self.function!r}"
         return f"{what} in workspace {self.workspace.name!r} of tenant {self.workspace.tenant!r}"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tidings.domain.flow.ids import Workspace
+from tidings.storage.connections import place_of_credentials
 from tidings.storage.database import Tx
 from tidings.storage.directory import place_of, signing_place_of
 from tidings.storage.statements import load
@@ -36,6 +37,7 @@ KINDS = (
     SealedKind("functions", "secret", "name", place_of),
     SealedKind("signing_secrets", "secret", "''::text", lambda workspace, _: signing_place_of(workspace)),
     SealedKind("signing_secrets", "before", "''::text", lambda workspace, _: signing_place_of(workspace)),
+    SealedKind("connections", "credentials", "id::text", place_of_credentials),
 )
 
 

@@ -4,6 +4,7 @@ A process with a wrong key would fail every call that needs a secret, and seal n
 """
 
 from tidings.domain.errors import ConfigInvalid
+from tidings.storage.connections import place_of_credentials
 from tidings.storage.database import Database
 from tidings.storage.directory import place_of, signing_place_of
 from tidings.storage.functions import SIGNING, SealedSecret, list_sealed
@@ -21,6 +22,8 @@ async def unopened(db: Database, vault: Vault, *, most: int = MOST_TRIED) -> lis
 
 
 def _place_of(secret: SealedSecret) -> tuple[str, ...]:
+    if secret.connection:
+        return place_of_credentials(secret.workspace, str(secret.connection))
     if secret.function == SIGNING:
         return signing_place_of(secret.workspace)
     return place_of(secret.workspace, secret.function)

@@ -60,7 +60,13 @@ class Step(View, frozen=True, kw_only=True):
     send_hour: Annotated[int | None, doc(example=9)] = None
     channel: ChannelName
     subject: Annotated[str | None, doc(example="How is it going, {{ contact.name }}?")] = None
-    content: Annotated[str, doc(example="Three days in: write to us if anything is unclear.")]
+    content: Annotated[
+        str | several.Mapping[str, Any],
+        doc(
+            "The text, or an object with all fields of a message over its channel.",
+            "Three days in: write to us if anything is unclear.",
+        ),
+    ]
     max_lateness: Annotated[str | None, doc(example="PT12H")] = None
     created_at: Annotated[Time, doc("When the step was added; the same in every version.")]
 

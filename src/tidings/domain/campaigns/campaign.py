@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
+from tidings.domain.content.message import MessageContent
 from tidings.domain.content.template import has_path, required_variables, walk_variables
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.messages import quoted, unfit
@@ -22,6 +23,7 @@ from tidings.domain.people.contact_fields import TEMPLATE_FIELDS
 from tidings.domain.storable import TOO_DEEP, UNSTORABLE, is_too_deep, unstorable_places
 from tidings.domain.timing import parse_duration
 from tidings.domain.workflows.definition import check_content
+from tidings.domain.workflows.definition_reader import snake_case
 
 CONTACT_ZONE = "contact"
 """A campaign's hour is each contact's own, unless it names a zone."""
@@ -39,7 +41,7 @@ class CampaignDefinition(msgspec.Struct, frozen=True):
     name: str
     channel: Channel
     content: Json
-    audience: Audience | None  # None for social: a post has no contacts
+    audience: Audience | None  # None where whoever sends names where it goes: a post has no contacts
     data: Json = {}
     send_hour: int | None = None
     time_zone: str = CONTACT_ZONE
@@ -47,9 +49,10 @@ class CampaignDefinition(msgspec.Struct, frozen=True):
     max_lateness: timedelta | None = None
 
     @property
-    def templates(self) -> Mapping[str, str]:
-        """The templates of a message, rendered for each contact."""
-        return {name: self.content[name] for name in self.channel.content_fields if name in self.content}
+    def message(self) -> MessageContent:
+        """What each contact gets."""
+        fields = self.channel.content_fields
+        return MessageContent(self.channel, {name: self.content[name] for name in fields if name in self.content})
 
     @property
     def content_version(self) -> str | None:
@@ -57,11 +60,12 @@ class CampaignDefinition(msgspec.Struct, frozen=True):
         version = self.content.get("version")
         return None if version is None else str(version)
 
-    def posts(self) -> Iterator[tuple[str, str, str]]:
-        """Of a social campaign: the id of each post, an account to post to, and the template."""
+    def posts(self) -> Iterator[tuple[str, str, Json]]:
+        """Of a campaign without an audience: the id of each post, an account to post to, and what the post says."""
         for post in self.content.get("posts", ()):
+            content = {name: post[name] for name in self.channel.content_fields if name in post}
             for account in post["accounts"]:
-                yield post["id"], account, post["body"]
+                yield post["id"], account, content
 
 
 SPELLINGS: Mapping[str, str] = {
@@ -196,15 +200,11 @@ def _read_content(
     if not isinstance(content, Mapping):
         return [Problem("content", f"{quoted(content)} is not an object: {channel.traits.wanted}")]
     problems = [Problem(f"content.{place}", UNSTORABLE) for place in unstorable_places(content)]
-    if channel is Channel.SOCIAL:
-        found["content"], wrong = _posts(content)
+    if not channel.reaches_contacts:
+        found["content"], wrong = _posts(channel, content)
         return problems + wrong
-    known = {*channel.content_fields, *(["version"] if channel.traits.has_version else [])}
-    problems += [
-        Problem(f"content.{name}", f"is not part of the content for {channel}: use {', '.join(sorted(known))}")
-        for name in content
-        if name not in known
-    ]
+    known = (*channel.content_fields, *(["version"] if channel.traits.has_version else []))
+    problems += _unknown_fields(content, known, "content", f"the content for {channel}")
     version = content.get("version")
     if version is not None and (not isinstance(version, str | int) or not 1 <= len(str(version)) <= LONGEST_NAME):
         problems.append(Problem("content.version", "must be the script's version, such as 3 or 2026-03"))
@@ -216,7 +216,7 @@ def _read_content(
 
 
 def _read_people(channel: Channel, given: Mapping[str, tuple[str, object]], found: dict[str, Any]) -> list[Problem]:
-    if channel is Channel.SOCIAL:
+    if not channel.reaches_contacts:
         found["audience"] = None
         told = "audience" in given and given["audience"][1] is not None
         return [Problem("audience", "a post has no audience; name its accounts in the post")] if told else []
@@ -228,16 +228,27 @@ def _read_people(channel: Channel, given: Mapping[str, tuple[str, object]], foun
     return problems
 
 
-def _posts(content: Mapping[object, object]) -> tuple[Json, list[Problem]]:
+def _unknown_fields(given: Mapping[object, object], known: Sequence[str], place: str, what: str) -> list[Problem]:
+    spelled = {*known, *map(snake_case, known)}
+    return [
+        Problem(f"{place}.{name}", f"is not part of {what}: use {', '.join(sorted(known))}")
+        for name in given
+        if name not in spelled
+    ]
+
+
+def _posts(channel: Channel, content: Mapping[object, object]) -> tuple[Json, list[Problem]]:
     posts = content.get("posts")
     problems = [
-        Problem(f"content.{name}", "is not part of a social campaign: use posts") for name in content if name != "posts"
+        Problem(f"content.{name}", f"is not part of a {channel} campaign: use posts")
+        for name in content
+        if name != "posts"
     ]
     if not isinstance(posts, Sequence) or isinstance(posts, str) or not 1 <= len(posts) <= MOST_POSTS:
         return {}, [*problems, Problem("content.posts", f"must be a list of 1 to {MOST_POSTS} posts")]
     read = []
     for number, post in enumerate(posts, start=1):
-        one, wrong = _post(post, number, f"content.posts[{number - 1}]")
+        one, wrong = _post(channel, post, number, f"content.posts[{number - 1}]")
         read.append(one)
         problems += wrong
     ids = [one["id"] for one in read if isinstance(one.get("id"), str)]
@@ -246,14 +257,10 @@ def _posts(content: Mapping[object, object]) -> tuple[Json, list[Problem]]:
     return {"posts": read}, problems
 
 
-def _post(post: object, number: int, place: str) -> tuple[Json, list[Problem]]:
+def _post(channel: Channel, post: object, number: int, place: str) -> tuple[Json, list[Problem]]:
     if not isinstance(post, Mapping):
         return {}, [Problem(place, "must be an object with a body and the accounts to post to")]
-    problems = [
-        Problem(f"{place}.{name}", "is not part of a post: use id, body and accounts")
-        for name in post
-        if name not in ("id", "body", "accounts")
-    ]
+    problems = _unknown_fields(post, ("id", *channel.content_fields, "accounts"), place, "a post")
     id, accounts = post.get("id", str(number)), post.get("accounts")
     if wrong := problem_of_name(id):
         problems.append(Problem(f"{place}.id", wrong))
@@ -263,17 +270,20 @@ def _post(post: object, number: int, place: str) -> tuple[Json, list[Problem]]:
         found = [(at, problem_of_name(one)) for at, one in enumerate(accounts)]
         problems += [Problem(f"{place}.accounts[{at}]", wrong) for at, wrong in found if wrong]
     try:
-        body = check_content(Channel.SOCIAL, {"body": post.get("body")}).get("body", "")
+        content = check_content(channel, {name: one for name, one in post.items() if name not in ("id", "accounts")})
     except DefinitionInvalid as error:
         return {}, problems + [Problem(one.place.replace("content", place, 1), one.message) for one in error.problems]
-    return {"id": id, "body": body, "accounts": [] if problems else list(dict.fromkeys(accounts or ()))}, problems
+    return {"id": id, **content, "accounts": [] if problems else list(dict.fromkeys(accounts or ()))}, problems
 
 
 def _unknown_variables(campaign: CampaignDefinition) -> list[Problem]:
     """Variables that every message would print and that nothing provides: a slip that a million people would see."""
-    sources = {f"content.{name}": source for name, source in campaign.templates.items()}
-    if campaign.channel is Channel.SOCIAL:
-        sources = {f"content.posts[{at}].body": one["body"] for at, one in enumerate(campaign.content["posts"])}
+    sources = {f"content.{name}": source for name, source in campaign.message.templates.items()}
+    for at, post in enumerate(campaign.content.get("posts", ())):
+        message = MessageContent(
+            campaign.channel, {name: one for name, one in post.items() if name not in ("id", "accounts")}
+        )
+        sources |= {f"content.posts[{at}].{name}": source for name, source in message.templates.items()}
     return [
         Problem(place, f"prints {{{{ {path} }}}}, which nothing provides: {_given_by(campaign, path)}")
         for place, source in sources.items()
@@ -284,7 +294,7 @@ def _unknown_variables(campaign: CampaignDefinition) -> list[Problem]:
 
 def _is_given(campaign: CampaignDefinition, path: str) -> bool:
     root, _, rest = path.partition(".")
-    if root == "contact" and campaign.channel is not Channel.SOCIAL:
+    if root == "contact" and campaign.channel.reaches_contacts:
         return not rest or rest.partition(".")[0] in TEMPLATE_FIELDS
     if root == "campaign":
         return rest in ("", "id", "name")
@@ -292,7 +302,7 @@ def _is_given(campaign: CampaignDefinition, path: str) -> bool:
 
 
 def _given_by(campaign: CampaignDefinition, path: str) -> str:
-    if path.startswith("contact.") and campaign.channel is not Channel.SOCIAL:
+    if path.startswith("contact.") and campaign.channel.reaches_contacts:
         return f"a contact has {', '.join(sorted(TEMPLATE_FIELDS))}, and what is your own under contact.attributes"
     return "name what is about the person as contact.…, put what is the same for all into data, or add a default"
 

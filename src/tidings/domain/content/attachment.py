@@ -11,20 +11,24 @@ from tidings.domain.workflows.function import check_url
 
 LONGEST_FILENAME = 200
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_CONTENT_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?(?:@[A-Za-z0-9.-]{1,100})?")
 _NOT_HTTP = "must begin with http:// or https://"
 
 
-class AttachmentReference(msgspec.Struct, frozen=True, rename="camel"):
-    """Where a file is, and the name it is shown under."""
+class AttachmentReference(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Where a file is, and the name it is shown under; with a `content_id` it is an image that the HTML shows."""
 
     url: str
     filename: str
     content_type: str | None = None
+    content_id: str | None = None
 
 
 def problem_of_reference(reference: AttachmentReference) -> str | None:
     """Why a file cannot be sent under this name or fetched from there, or None."""
     if wrong := _problem_of_filename(reference.filename):
+        return wrong
+    if reference.content_id is not None and (wrong := problem_of_content_id(reference.content_id)):
         return wrong
     wrong = _problem_of_url(reference.url)
     return f"the attachment {reference.filename!r}: its URL {wrong}" if wrong else None
@@ -41,6 +45,13 @@ def problem_of_template(field: str, source: str) -> str | None:
     else:
         wrong = _problem_of_url(source.strip())
     return f"{quoted(source)} {wrong}; write it like https://example.com/quote.pdf" if wrong else None
+
+
+def problem_of_content_id(id: str) -> str | None:
+    """Why HTML cannot show a file under this id, or None."""
+    if _CONTENT_ID.fullmatch(id):
+        return None
+    return f"{quoted(id)} is no contentId: use 1 to 100 letters, digits, dots, hyphens or underscores, as in logo"
 
 
 def _problem_of_filename(name: str) -> str | None:

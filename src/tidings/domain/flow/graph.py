@@ -1,14 +1,15 @@
 """The frozen graph that every way of writing a workflow compiles to."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
 from typing import ClassVar
 
-from tidings.domain.content.template import has_liquid
+from tidings.domain.content.message import MessageContent
+from tidings.domain.content.nested import filled, templates_in
 from tidings.domain.flow.condition import Condition
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import GRAPH, RetryPolicy
@@ -69,7 +70,7 @@ class Send:
     id: str
     channel: Channel
     to: tuple[str, ...]
-    templates: Mapping[str, str]
+    content: Mapping[str, object]
     retry: RetryPolicy = GRAPH
     on_failure: OnFailure = OnFailure.ABORT
     on_doubt: OnDoubt = OnDoubt.CONTINUE
@@ -81,14 +82,14 @@ class Send:
         return self.channel
 
     @cached_property
-    def every_template(self) -> Mapping[str, str]:
-        """The templates of one message: its fields, and each recipient as `to.0`, `to.1`, …"""
-        return {f"to.{place}": source for place, source in enumerate(self.to)} | dict(self.templates)
+    def message(self) -> MessageContent:
+        """What is sent to each recipient."""
+        return MessageContent(self.channel, self.content)
 
     @cached_property
-    def fields(self) -> tuple[str, ...]:
-        """The fields of a message in the order its stored payload has them, so that a repeat has the same bytes."""
-        return tuple(sorted(self.templates, key=lambda name: (len(name.encode()), name.encode())))
+    def every_template(self) -> Mapping[str, str]:
+        """The templates of one message: its fields, and each recipient as `to.0`, `to.1`, …"""
+        return {f"to.{place}": source for place, source in enumerate(self.to)} | dict(self.message.templates)
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,11 @@ class Function:
     @cached_property
     def every_template(self) -> Mapping[str, str]:
         """The templates of one call: each string of the payload with Liquid in it, by its place."""
-        return dict(_templates(self.payload, "payload"))
+        return dict(templates_in(self.payload, "payload"))
 
     def body(self, fields: Mapping[str, str]) -> str:
         """The payload with its strings rendered, as JSON: stored like this, a repeat has the same bytes."""
-        return json.dumps(_filled(self.payload, "payload", fields), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(filled(self.payload, "payload", fields), ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,30 +277,3 @@ def failed_call_in(result: object) -> str | None:
     """The error of a failed call in `vars.<node>`, if any; a function's own answer may name an error, but no message
     id."""
     return failure_in(result) if isinstance(result, Mapping) and result.keys() >= {"messageId", "at"} else None
-
-
-def _templates(value: object, place: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        if has_liquid(value):
-            yield place, value
-    elif isinstance(value, Mapping):
-        for name, one in value.items():
-            yield from _templates(one, _below(place, name))
-    elif isinstance(value, list | tuple):
-        for number, one in enumerate(value):
-            yield from _templates(one, _below(place, number))
-
-
-def _filled(value: object, place: str, fields: Mapping[str, str]) -> object:
-    if isinstance(value, str):
-        return fields.get(place, value)
-    if isinstance(value, Mapping):
-        return {name: _filled(one, _below(place, name), fields) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_filled(one, _below(place, number), fields) for number, one in enumerate(value)]
-    return value
-
-
-def _below(place: str, step: object) -> str:
-    """A place as a JSON pointer: no two places have the same name, whatever their keys contain."""
-    return f"{place}/{str(step).replace('~', '~0').replace('/', '~1')}"

@@ -13,9 +13,14 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    """The provider refused for good; trying again cannot help."""
+    """The provider refused for good; trying again cannot help.
+
+    `is_gone` says that the recipient's address itself is no more (an app was uninstalled, a subscription ended): it is
+    taken from the contact.
+    """
 
     reason: str
+    is_gone: bool = False
 
 
 class RetryLater(msgspec.Struct, frozen=True):

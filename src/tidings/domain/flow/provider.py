@@ -1,20 +1,24 @@
 """What the kernel asks of a provider: one call in, one Outcome out, and what is known after doubt."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Marked
+from tidings.domain.flow.item import Marked, Payload
 from tidings.domain.flow.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """The provider honours our idempotency key for `retention`: the same call may be repeated within it."""
+    """The provider honours our idempotency key for `retention`: the same call may be repeated within it.
+
+    Not sooner than `settle` after the doubt began: some know a key only once the first call is done.
+    """
 
     retention: timedelta
+    settle: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ class Doubtful:
     recipient: str
     key: bytes
     first_marked_at: datetime
+    payload: Payload = field(default_factory=dict, repr=False)  # as it was handed over
+    workspace: Workspace = field(default_factory=Workspace)
 
 
 MayStart = Callable[[], bool]

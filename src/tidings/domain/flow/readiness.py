@@ -41,7 +41,8 @@ class Staff:
 
     def serves(self, provider: str, lane: Lane | None = None) -> bool:
         """Whether a worker can call a provider for work of a lane, or of any lane."""
-        return any(name == provider and lane in (None, its_lane) for its_lane, name in self.serving)
+        names = (provider, every_of_kind(provider.partition("/")[0]))
+        return any(name in names and lane in (None, its_lane) for its_lane, name in self.serving)
 
     def lack_of_lane(self, *lanes: Lane) -> str | None:
         """Why no worker does the work of these lanes, if so."""
@@ -59,6 +60,11 @@ class Staff:
         if lane is not None and not self.serves(provider, lane):
             return f"no worker serves {provider} on the lane {lane.name.lower()}"
         return None
+
+
+def every_of_kind(kind: str) -> str:
+    """Return the name under which a worker says that it serves every connection of a kind."""
+    return f"{kind}/*"
 
 
 def is_printing(provider: str) -> bool:

@@ -19,6 +19,8 @@ _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 _LOCAL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z](?:[a-z0-9-]*[a-z0-9])")
 _NEVER_LOCAL = re.compile(r"""[\s@<>()\[\]\\,;:"]""")
+_MAILBOX = re.compile(r"(?P<name>[^<>]*)<(?P<address>[^<>]*)>")
+_BREAKS_A_NAME = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029"\\]|=\?')
 
 _PHONE_FILLING = re.compile(r"[\s().\-/\u2010-\u2015\u2212]")
 _TRUNK_ZERO = re.compile(r"\(\s*0\s*\)")
@@ -38,6 +40,17 @@ def read_email(text: str) -> str:
     if not at or not _is_local(local) or not _is_domain(domain) or len(whole.encode()) > LONGEST_EMAIL:
         raise ValueError(f"{_short(text)} is not an e-mail address: write it like ada@example.com")
     return whole
+
+
+def read_mailbox(text: str) -> str:
+    """An e-mail address with the name shown beside it, `Name <address>`, or an address alone."""
+    found = _MAILBOX.fullmatch(text.strip())
+    if found is None:
+        return read_email(text)
+    name, address = found["name"].strip().strip('"').strip(), read_email(found["address"])
+    if _BREAKS_A_NAME.search(name):
+        raise ValueError(f"{_short(text)} is not a sender: write it like Ada <ada@example.com>")
+    return f"{name} <{address}>" if name else address
 
 
 def _ascii_domain(domain: str) -> str:

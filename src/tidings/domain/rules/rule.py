@@ -4,20 +4,18 @@ Keyed by (trigger, channel, audience). Its steps are read, checked and put in or
 is in routing.py.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from uuid import UUID
 
-import msgspec
-
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
-from tidings.domain.content.attachment import AttachmentReference, problem_of_reference, problem_of_template
+from tidings.domain.content.linked import as_written
+from tidings.domain.content.linking import Frozen, frozen_in, linked, unlinked_fields
+from tidings.domain.content.message import MessageContent
 from tidings.domain.content.template import has_liquid, required_variables
 from tidings.domain.errors import DefinitionInvalid, Problem
-from tidings.domain.flow.item import Payload
 from tidings.domain.flow.retry import RULE, RetryPolicy
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.people.address import read_email, read_phone
@@ -25,37 +23,30 @@ from tidings.domain.people.recipients import RecipientConfig
 from tidings.domain.rules.key import RuleKey, check_trigger
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import parse_duration, parse_time
-from tidings.domain.workflows.definition_reader import Raw, Reader
+from tidings.domain.workflows.content_reader import ContentReader
+from tidings.domain.workflows.definition_reader import Raw
 from tidings.views.rules import RuleAudience
 
 MOST_STEPS = 100
 MOST_CUSTOM = 100
-MOST_ATTACHMENTS = 10
 MOST_ATTEMPTS = 20
 LARGEST_ORDER = 1_000_000
 
-_CONTENT_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
 _RULE_FIELDS = ("trigger", "channel", "audience", "enabled", "steps")
-_READ_ONLY = frozenset({"id", "createdAt", "updatedAt", "created_at", "updated_at", "notReady", "not_ready"})
+_READ_ONLY = frozenset(
+    {"id", "createdAt", "updatedAt", "created_at", "updated_at", "notReady", "not_ready", "templates"}
+)
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
 _STEP_FIELDS = (
     *("id", "stepOrder", "enabled", "channel", "template", "delay", "sendBefore", "recipientConfig"),
     *("maxAttempts", "attachments", "createdAt"),
 )
 _CONFIG_FIELDS = ("includeLeadContact", "includePartner", "includeAgent", "customPhones", "customEmails")
-_ATTACHMENT_FIELDS = ("url", "filename", "contentType")
+ATTACHMENTS = "attachments"
+"""The one part of a message that a step names beside its template."""
 
 TIME = "sendBefore.time"
 """The name under which the time a step is sent before is rendered with its templates."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """A file to go with an e-mail, by reference: templates of its address and of the name it is shown under."""
-
-    url: str
-    filename: str
-    content_type: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,7 @@ class RuleStep:
     """One message of a rule; `id` and `created_at` are set when it is stored."""
 
     channel: Channel
-    templates: Mapping[str, str]
+    content: Mapping[str, object]
     step_order: int = 1
     enabled: bool = True
     recipients: RecipientConfig | None = None
@@ -72,39 +63,18 @@ class RuleStep:
     """How long before `time` it is sent, instead of after a delay."""
     time: str | None = None
     max_attempts: int | None = None
-    attachments: tuple[Attachment, ...] = ()
     id: UUID | None = None
     created_at: datetime | None = None
 
     @cached_property
+    def message(self) -> MessageContent:
+        """What is sent to each recipient."""
+        return MessageContent(self.channel, self.content)
+
+    @cached_property
     def every_template(self) -> Mapping[str, str]:
-        """What is rendered for one event: the message, the time, and the references of its attachments."""
-        found = {**self.templates, **({TIME: self.time} if self.time else {})}
-        for place, one in enumerate(self.attachments):
-            found |= {f"attachments[{place}].url": one.url, f"attachments[{place}].filename": one.filename}
-        return found
-
-    def payload(self, fields: Mapping[str, str]) -> Payload:
-        """The message as it is stored, made of what was rendered; a file is only named in it."""
-        message = {name: fields[name] for name in self.templates}
-        if not self.attachments:
-            return message
-        return message | {"attachments": msgspec.json.encode(self._references(fields)).decode()}
-
-    def problem(self, fields: Mapping[str, str]) -> str | None:
-        """Why what was rendered cannot be sent, if it is known already."""
-        problems = map(problem_of_reference, self._references(fields))
-        return next((problem for problem in problems if problem), None)
-
-    def _references(self, fields: Mapping[str, str]) -> list[AttachmentReference]:
-        return [
-            AttachmentReference(
-                fields[f"attachments[{place}].url"].strip(),
-                fields[f"attachments[{place}].filename"].strip(),
-                one.content_type,
-            )
-            for place, one in enumerate(self.attachments)
-        ]
+        """What is rendered for one event: the message, and the time."""
+        return {**self.message.templates, **({TIME: self.time} if self.time else {})}
 
     @property
     def retry(self) -> RetryPolicy:
@@ -125,6 +95,8 @@ class RuleDefinition:
     enabled: bool
     steps: tuple[RuleStep, ...]
     id: UUID | None = None
+    frozen: Frozen = field(default_factory=dict)
+    """The templates that its steps render, as they were when it was written."""
 
     @cached_property
     def enabled_steps(self) -> Sequence[RuleStep]:
@@ -145,6 +117,8 @@ def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a rule is an object with trigger, channel, audience and steps")])
     reader = _RuleReader(is_stored=is_stored)
+    frozen = frozen_in(raw) if is_stored else {}
+    raw = linked(raw) if is_stored else raw
     try:
         for place in unstorable_places(raw):
             reader.add(place, UNSTORABLE)
@@ -152,7 +126,7 @@ def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:
     except RecursionError:
         raise DefinitionInvalid([Problem("", "nested too deeply")]) from None
     reader.raise_if_any()
-    return rule
+    return replace(rule, frozen=frozen)
 
 
 def keep_steps(
@@ -173,25 +147,24 @@ def keep_steps(
 
 
 def _says(step: RuleStep) -> RuleStep:
-    return replace(step, id=None, created_at=None)
+    return replace(step, id=None, created_at=None, content=unlinked_fields(step.content))
 
 
 def step_to_json(step: RuleStep) -> dict[str, object]:
     """A step as it is stored and shown; read_rule takes it back."""
+    written = unlinked_fields(step.content)
     return {
         "id": str(step.id),
         "stepOrder": step.step_order,
         "enabled": step.enabled,
-        "template": dict(step.templates),
+        "template": {name: one for name, one in written.items() if name != ATTACHMENTS},
         "recipientConfig": None if step.recipients is None else _config_to_json(step.recipients),
         "delay": _duration_to_json(step.delay),
         "sendBefore": None
         if step.before is None
-        else {"time": step.time, "by": _duration_to_json(step.before) or "PT0S"},
+        else {"time": step.time and as_written(step.time), "by": _duration_to_json(step.before) or "PT0S"},
         "maxAttempts": step.max_attempts,
-        "attachments": [
-            {"url": one.url, "filename": one.filename, "contentType": one.content_type} for one in step.attachments
-        ],
+        "attachments": written.get(ATTACHMENTS, []),
         "createdAt": step.created_at.isoformat() if step.created_at else None,
     }
 
@@ -210,7 +183,7 @@ def _duration_to_json(duration: timedelta) -> str | None:
     return f"PT{duration.total_seconds():.6f}".rstrip("0").rstrip(".") + "S" if duration else None
 
 
-class _RuleReader(Reader):
+class _RuleReader(ContentReader):
     """Reads one rule and keeps every problem with its place."""
 
     def rule(self, raw: Raw) -> RuleDefinition:
@@ -266,7 +239,8 @@ class _RuleReader(Reader):
             self.add(f"{place}.sendBefore", "give either delay or sendBefore")
         return RuleStep(
             channel,
-            self.template(raw.get("template"), channel, f"{place}.template"),
+            self.template(raw.get("template"), channel, f"{place}.template")
+            | self.attachments(raw.get(ATTACHMENTS), channel, f"{place}.{ATTACHMENTS}"),
             number + 1 if order is None else int(order),
             self.flag(raw, "enabled", True, place),
             self.config(self.get(raw, "recipientConfig"), channel, f"{place}.recipientConfig"),
@@ -274,17 +248,17 @@ class _RuleReader(Reader):
             before,
             time,
             None if attempts is None else int(attempts),
-            self.attachments(raw.get("attachments"), channel, f"{place}.attachments"),
             self.step_id(raw.get("id"), f"{place}.id"),
             self.created_at(self.get(raw, "createdAt"), f"{place}.createdAt"),
         )
 
-    def template(self, raw: object, channel: Channel, place: str) -> Mapping[str, str]:
+    def template(self, raw: object, channel: Channel, place: str) -> dict[str, object]:
+        known = [name for name in channel.content_fields if name != ATTACHMENTS]
         if not isinstance(raw, Mapping):
-            self.add(place, f"give an object with {', '.join(channel.content_fields)}")
+            self.add(place, f"give an object with {', '.join(known)}")
             return {}
-        self.known_fields(raw, channel.content_fields, place)
-        return self.templates(raw, channel, place)
+        self.known_fields(raw, known, place)
+        return dict(self.content(raw, channel, place))
 
     def config(self, raw: object, channel: Channel, place: str) -> RecipientConfig | None:
         """Without one, or with one that says nothing, a step is for its rule's audience."""
@@ -361,35 +335,15 @@ class _RuleReader(Reader):
             return False
         return True
 
-    def attachments(self, raw: object, channel: Channel, place: str) -> tuple[Attachment, ...]:
+    def attachments(self, raw: object, channel: Channel, place: str) -> dict[str, object]:
+        """The files of an e-mail, as a part of what it says."""
         if raw is None or raw in ([], ()):
-            return ()
-        if not channel.traits.has_attachments:
+            return {}
+        field = next((one for one in channel.fields if one.name == ATTACHMENTS), None)
+        if field is None:
             self.add(place, f"an {channel} has no attachments; only an email has")
-            return ()
-        if not isinstance(raw, list | tuple) or len(raw) > MOST_ATTACHMENTS:
-            self.add(place, f"give a list of at most {MOST_ATTACHMENTS} objects with url and filename")
-            return ()
-        found = [self.attachment(one, f"{place}[{number}]") for number, one in enumerate(raw)]
-        return tuple(one for one in found if one)
-
-    def attachment(self, raw: object, place: str) -> Attachment | None:
-        if not isinstance(raw, Mapping):
-            self.add(place, "an attachment is an object with url and filename")
-            return None
-        self.known_fields(raw, _ATTACHMENT_FIELDS, place)
-        url, filename, kind = raw.get("url"), raw.get("filename"), self.get(raw, "contentType")
-        for name, given in (("url", url), ("filename", filename)):
-            if not isinstance(given, str) or not given.strip():
-                what = unfit(given, "is not a string with something in it")
-                self.add(f"{place}.{name}", f"{what}; it may be a template like {{{{ quote.{name} }}}}")
-            else:
-                self.check_template(given, f"{place}.{name}", html=False)
-                if not self.is_stored and (wrong := problem_of_template(name, given)):
-                    self.add(f"{place}.{name}", wrong)
-        if kind is not None and not (isinstance(kind, str) and _CONTENT_TYPE.fullmatch(kind)):
-            self.add(f"{place}.contentType", f"{quoted(kind)} is no content type: write it like application/pdf")
-        return Attachment(str(url), str(filename), kind if isinstance(kind, str) else None)
+            return {}
+        return {ATTACHMENTS: self.field(field, raw, place)}
 
     def step_id(self, raw: object, place: str) -> UUID | None:
         if raw is None:

@@ -13,6 +13,7 @@ from itertools import pairwise
 import msgspec
 
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
+from tidings.domain.content.message import MessageContent
 from tidings.domain.content.template import required_variables, walk_variables
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
 from tidings.domain.flow.graph import (
@@ -32,7 +33,8 @@ from tidings.domain.people.address import read_time_zone
 from tidings.domain.people.contact_fields import TEMPLATE_FIELDS
 from tidings.domain.sequences.step_time import LONGEST_OFFSET
 from tidings.domain.timing import format_duration, parse_duration
-from tidings.domain.workflows.definition_reader import Raw, Reader, below, snake_case
+from tidings.domain.workflows.content_reader import ContentReader
+from tidings.domain.workflows.definition_reader import Raw, below, snake_case
 from tidings.views.sequences import OffsetFrom, OnStepFailure, SequenceSettings
 
 MAX_STEPS = 1_000
@@ -55,7 +57,10 @@ class InFlightChoice(StrEnum):
 
 
 class SequenceStep(msgspec.Struct, frozen=True, rename="camel"):
-    """One message of a sequence; its id is the same in every version."""
+    """One message of a sequence; its id is the same in every version.
+
+    Its content is the text alone, with the subject beside it, or an object with all fields of its channel.
+    """
 
     id: str
     day_offset: int
@@ -63,13 +68,22 @@ class SequenceStep(msgspec.Struct, frozen=True, rename="camel"):
     send_hour: int | None
     channel: Channel
     subject: str | None
-    content: str
+    content: str | Mapping[str, object]
     max_lateness: timedelta | None
 
     @property
     def lateness(self) -> str | None:
         """How late it may leave, as people write it."""
         return None if self.max_lateness is None else format_duration(self.max_lateness)
+
+    @property
+    def message(self) -> MessageContent:
+        """What it says, whichever way it was written."""
+        traits = self.channel.traits
+        if not isinstance(self.content, str):
+            return MessageContent(self.channel, self.content)
+        subject = {} if self.subject is None else {str(traits.subject): self.subject}
+        return MessageContent(self.channel, {**subject, str(traits.text): self.content})
 
     def to_json(self) -> dict[str, object]:
         """As it is stored; what is not given is left out."""
@@ -137,7 +151,7 @@ def _spelled(raw: Raw, names: Sequence[str]) -> dict[str, object]:
     return {spellings.get(name, name): value for name, value in raw.items()}
 
 
-class SequenceForm(Reader):
+class SequenceForm(ContentReader):
     """Reads settings and steps, and draws the graph of them."""
 
     def __init__(self, raw: Raw, *, is_stored: bool = False) -> None:
@@ -237,9 +251,11 @@ class SequenceForm(Reader):
         self.add(place, f"{unfit(raw, 'is not a channel')}: use one of {', '.join(CONTACT_CHANNELS)}")
         return None
 
-    def texts(self, raw: Raw, channel: Channel | None, place: str) -> tuple[str | None, str]:
-        """What the message says."""
+    def texts(self, raw: Raw, channel: Channel | None, place: str) -> tuple[str | None, str | Mapping[str, object]]:
+        """What the message says: a text with a subject, or an object with the fields of its channel."""
         subject, content = raw.get("subject"), raw.get("content")
+        if isinstance(content, Mapping):
+            return self.whole(raw, content, channel, place)
         if subject is not None and channel and channel.traits.subject is None:
             self.add(below(place, "subject"), f"a message over {channel} has no subject; leave it out")
         elif subject is not None:
@@ -253,12 +269,30 @@ class SequenceForm(Reader):
             self.text(content, below(place, "content"))
         return str(subject) if isinstance(subject, str) and subject else None, str(content)
 
+    def whole(
+        self, raw: Raw, given: Raw, channel: Channel | None, place: str
+    ) -> tuple[str | None, Mapping[str, object]]:
+        """The content as an object; its subject stands in it, and is the sequence's name unless given."""
+        if raw.get("subject") is not None:
+            self.add(below(place, "subject"), "stands in content, when that is an object; give it there")
+        if channel is None:
+            return None, given
+        self.known_fields(given, channel.content_fields, below(place, "content"))
+        content = self.content(given, channel, below(place, "content"), needs_subject=False)
+        for name, source in MessageContent(channel, content).templates.items():
+            self.check_variables(source, below(place, f"content.{name}"))
+        return None, content
+
     def text(self, raw: object, place: str) -> None:
         """A template that names nothing but the contact."""
         if not isinstance(raw, str):
             self.add(place, f"{quoted(raw)} is not a string")
             return
         self.check_template(raw, place, html=False)
+        self.check_variables(raw, place)
+
+    def check_variables(self, raw: str, place: str) -> None:
+        """Refuse a template that names what no contact has."""
         if self.is_stored:
             return
         try:
@@ -311,17 +345,15 @@ def _literal(name: str) -> str:
 
 def _nodes(settings: SequenceSettings, step: SequenceStep, default_subject: str | None) -> tuple[Node, Node]:
     schedule = Schedule(step.day_offset, step.send_hour, settings.timezone, settings.offset_from)
-    traits = step.channel.traits
-    templates = {str(traits.text): step.content}
-    subject = default_subject if step.subject is None and traits.needs_subject else step.subject
-    if subject is not None:
-        templates[str(traits.subject)] = subject
+    traits, content = step.channel.traits, step.message.content
+    if traits.needs_subject and default_subject is not None:
+        content = {str(traits.subject): default_subject, **content}
     stops = settings.on_step_failure is OnStepFailure.STOP
     send = Send(
         step.id,
         step.channel,
         (),
-        templates,
+        content,
         retry=RULE,
         on_failure=OnFailure.ABORT if stops else OnFailure.CONTINUE,
         max_lateness=step.max_lateness,

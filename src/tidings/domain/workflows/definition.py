@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import islice, pairwise
 
 from tidings.domain.channels import CONTENT_FIELDS, Channel
+from tidings.domain.content.linking import linked
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.flow.graph import (
     CALL_TIMEOUT,
@@ -32,7 +33,8 @@ from tidings.domain.messages import quoted, unfit
 from tidings.domain.sequences.form import SequenceForm
 from tidings.domain.storable import UNSTORABLE, unstorable_places
 from tidings.domain.timing import LONGEST_WAIT, parse_time
-from tidings.domain.workflows.definition_reader import LONGEST_KEY, Raw, Reader
+from tidings.domain.workflows.content_reader import ContentReader
+from tidings.domain.workflows.definition_reader import LONGEST_KEY, Raw
 from tidings.domain.workflows.function import problem_of_function
 
 __all__ = ["check_content", "parse_own_workflow", "parse_workflow"]
@@ -72,6 +74,7 @@ def parse_workflow(raw: object, *, is_stored: bool = False) -> Graph:
     """
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a workflow is an object with nodes and edges, or with steps")])
+    raw = linked(raw) if is_stored else raw
     try:
         form = SequenceForm if "sequence" in raw else _Workflow
         reader = form(raw, is_stored=is_stored)
@@ -93,15 +96,15 @@ def parse_own_workflow(raw: object) -> Graph:
     return parse_workflow(raw, is_stored=False)
 
 
-def check_content(channel: Channel, content: Raw) -> Mapping[str, str]:
-    """The templates of a campaign's content, or DefinitionInvalid."""
-    reader = Reader()
-    templates = reader.templates(content, channel, "content")
+def check_content(channel: Channel, content: Raw) -> Mapping[str, object]:
+    """What a campaign says, or DefinitionInvalid."""
+    reader = ContentReader()
+    read = reader.content(content, channel, "content")
     reader.raise_if_any()
-    return templates
+    return read
 
 
-class _Workflow(Reader):
+class _Workflow(ContentReader):
     """Reads one definition, in the form it was written in."""
 
     def __init__(self, raw: Raw, *, is_stored: bool = False) -> None:
@@ -191,8 +194,7 @@ class _Workflow(Reader):
         if not isinstance(raw.get("to"), str):
             self.add(f"{ON_ERROR}.to", "name one recipient: an address, or a template such as {{ owner_email }}")
             return None
-        own = {name: value for name, value in raw.items() if name in ("to", *CONTENT_FIELDS[channel], "retry")}
-        return self.send(own, ON_ERROR, channel, retry, ON_ERROR)
+        return self.send({name: one for name, one in raw.items() if name != "type"}, ON_ERROR, channel, retry, ON_ERROR)
 
     def finished(self, graph: Graph) -> Graph:
         self.check_walk(graph)
@@ -302,7 +304,7 @@ class _Workflow(Reader):
             name,
             channel,
             self.recipients(raw.get("to"), channel, place),
-            self.templates(raw, channel, place),
+            self.content(raw, channel, place),
             retry=policy,
             on_failure=on_failure,
             on_doubt=self.choice(raw, "onDoubt", OnDoubt, OnDoubt.CONTINUE, place),

@@ -9,7 +9,6 @@ from functools import cache
 from itertools import islice
 from typing import TypeGuard, TypeVar
 
-from tidings.domain.channels import CONTENT_FIELDS, FIRST_FIELDS, HTML_FIELDS, Channel
 from tidings.domain.content import template
 from tidings.domain.content.interpolation import interpolation_of
 from tidings.domain.content.template_facts import WalkVariable
@@ -18,7 +17,7 @@ from tidings.domain.flow.condition import WITHOUT_VALUE, Compare, Condition, Eit
 from tidings.domain.flow.graph import OnFailure
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.domain.messages import did_you_mean, quoted, shown_number, unfit
-from tidings.domain.names import BREAKS_A_LINE, LONGEST_NAME, problem_of_name
+from tidings.domain.names import LONGEST_NAME, problem_of_name
 from tidings.domain.storable import place_of
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
 
@@ -127,42 +126,12 @@ class Reader:
         self.add(below(place, name), f"{quoted(given)} is not {kind} {bounds}")
         return None
 
-    def recipients(self, raw: object, channel: Channel, place: str) -> tuple[str, ...]:
-        """Whom a send is for; left out, the contact that an execution walks for."""
-        if raw is None and channel is not Channel.SOCIAL:
-            return ()
-        given = [raw] if isinstance(raw, str) else raw
-        if not isinstance(given, Sequence) or not given or not all(isinstance(one, str) and one for one in given):
-            self.add(f"{place}.to", "name at least one recipient: an address, or a template such as {{ email }}")
-            return ()
-        for one in given:
-            self.check_template(str(one), f"{place}.to", html=False)
-        return tuple(str(one) for one in given)
-
-    def templates(self, raw: Raw, channel: Channel, place: str) -> Mapping[str, str]:
-        """The content of a message."""
-        allowed = CONTENT_FIELDS[channel]
-        found = {name: raw[name] for name in allowed if raw.get(name) is not None}
-        subject = channel.traits.subject
-        if channel.traits.needs_subject and not self.is_stored and not found.get(str(subject)):
-            self.add(f"{place}.{subject}", f"an {channel} needs a {subject}")
-        if not found.keys() - FIRST_FIELDS:
-            wanted = " or ".join(name for name in allowed if name not in FIRST_FIELDS)
-            self.add(f"{place}.{allowed[-1]}", f"an {channel} needs {wanted}")
-        for name, source in found.items():
-            if not isinstance(source, str):
-                self.add(f"{place}.{name}", f"{quoted(source)} is not a string")
-            else:
-                self.check_template(source, f"{place}.{name}", html=name in HTML_FIELDS)
-                if channel.traits.needs_subject and name == subject:
-                    self.check_subject(source, f"{place}.{name}")
-        return {name: str(source) for name, source in found.items()}
-
     def payload(self, raw: object, place: str) -> Mapping[str, object]:
         """What a function gets: any JSON object, each string in it a template."""
-        where = f"{place}.payload"
-        if raw is None:
-            return {}
+        return {} if raw is None else self.json_object(raw, f"{place}.payload")
+
+    def json_object(self, raw: object, where: str) -> Mapping[str, object]:
+        """Any JSON object, each string in it a template."""
         if not isinstance(raw, Mapping):
             self.add(where, f"{quoted(raw)} is not an object")
             return {}
@@ -187,17 +156,6 @@ class Reader:
             self.of_the_walk += [(place, one) for one in template.walk_variables(source)]
         except TemplateInvalid as error:
             self.add(place, f"{error} (line {error.line}, column {error.column})")
-
-    def check_subject(self, source: str, place: str) -> None:
-        """Refuse the subject of an e-mail that would break out of its line, whatever the data."""
-        if self.is_stored:
-            return
-        try:
-            found = BREAKS_A_LINE.search(template.fixed_text(source))
-        except TemplateInvalid:
-            return  # said already
-        if found:
-            self.add(place, f"holds {found[0]!a}; a subject is one line, without line breaks, tabs or the like")
 
     def is_plain_variable(self, source: str) -> bool:
         """Whether a template is one variable and nothing else."""

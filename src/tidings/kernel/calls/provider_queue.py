@@ -2,10 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable
+from datetime import timedelta
 
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outgoing import Outgoing
-from tidings.domain.flow.provider import Provider
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.calls.slots import Slots
 
@@ -16,9 +16,8 @@ Ready = tuple[Marked, Outgoing]
 class ProviderQueue:
     """The items marked and not yet called, the number of tasks that call, and the room taken for them."""
 
-    def __init__(self, name: str, provider: Provider, slots: Slots, lane: Lane, whose: int) -> None:
-        self.name, self.provider, self.slots, self.lane, self.whose = name, provider, slots, lane, whose
-        self.call_deadline = provider.call_deadline
+    def __init__(self, name: str, call_deadline: timedelta, slots: Slots, lane: Lane, whose: int) -> None:
+        self.name, self.call_deadline, self.slots, self.lane, self.whose = name, call_deadline, slots, lane, whose
         self.ready: deque[Ready] = deque()
         self.callers = 0
         self.is_next_coming = False  # whether one more caller is about to begin

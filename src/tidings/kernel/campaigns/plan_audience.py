@@ -13,7 +13,6 @@ from uuid import UUID
 
 from tidings.domain.campaigns.campaign import spread
 from tidings.domain.campaigns.run import Source
-from tidings.domain.channels import Channel
 from tidings.domain.flow.ids import Bucket, Shard, part_bucket
 from tidings.domain.flow.keys import campaign_key
 from tidings.domain.flow.queue import Lane, Stop
@@ -202,6 +201,6 @@ def time_of(kernel: Kernel, run: LoadedRun, shard: Shard, ordinal: int) -> datet
 def _key(run: LoadedRun, bucket: Bucket, person: ListedRecipient) -> bytes:
     """The parts of an item's key; a person on a plain list has no id except their place in it."""
     scheduled_for = run.scheduled_for.isoformat() if run.scheduled_for else None
-    if run.channel is Channel.SOCIAL and person.post:
+    if person.post and not run.channel.reaches_contacts:
         return campaign_key(run.channel, run.id, bucket, person.post, person.recipient, scheduled_for)
     return campaign_key(run.channel, run.id, bucket, str(person.ordinal), run.content_id, scheduled_for)

@@ -90,7 +90,8 @@ class Delivery:
         if queue is None:
             calling = self._calling
             slots, whose = calling.slots[provider], workspace.hash
-            queue = ProviderQueue(provider, calling.providers[provider], slots, calling.lane, whose)
+            deadline = calling.providers[provider].call_deadline
+            queue = ProviderQueue(provider, deadline, slots, calling.lane, whose)
             self._queues[provider, workspace] = queue
         self._last = provider, workspace, queue
         return queue
@@ -164,7 +165,8 @@ class Delivery:
                 return
             crash_points.reach("before_call")
             may_start = partial(calling.may_hand_over, item)
-            outcome, is_cut = await call_in_time(queue.provider, item, may_start, timer, outgoing.limit, started_at)
+            provider = calling.providers[queue.name]  # a connection's may have been replaced since the mark
+            outcome, is_cut = await call_in_time(provider, item, may_start, timer, outgoing.limit, started_at)
             crash_points.reach("after_call")
             self._note(queue, Answered(Delivered(item, outcome, started_at, calling.time()), outgoing, is_cut))
         finally:

@@ -10,7 +10,9 @@ from functools import partial
 from typing import assert_never
 from uuid import UUID
 
-from tidings.domain.channels import HTML_FIELDS, Channel
+from tidings.domain.channels import HTML_FIELDS
+from tidings.domain.content.linking import link
+from tidings.domain.content.message import MessageContent
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.ids import Shard, workspace_of
@@ -35,8 +37,9 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.job_history import Change, entry_of
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.erase import erase_work
-from tidings.kernel.readiness import know_others
+from tidings.kernel.readiness import know_providers
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 from tidings.kernel.start.event import load_event_work
 from tidings.log import log
 from tidings.storage import load, release
@@ -168,8 +171,9 @@ async def _ours(
     kernel: Kernel, lane: Lane, runs: Mapping[UUID, LoadedRun], owners: Mapping[UUID, Held], now: datetime
 ) -> Mapping[UUID, Held]:
     """The jobs whose provider this worker has; the others are left, unrendered, to a worker that has theirs."""
-    others = {id: run.provider for id, run in runs.items() if id in owners and run.provider not in kernel.providers}
-    await know_others(kernel, others.values(), now)
+    providers = {id: run.provider for id, run in runs.items() if id in owners}
+    await know_providers(kernel, set(providers.values()), now)
+    others = {id: provider for id, provider in providers.items() if provider not in kernel.providers}
     for id, provider in others.items():
         due = [item.id for item in owners[id].due(now) if not item.in_doubt]
         owners[id].postponed |= dict.fromkeys(due, others_may_call_at(kernel, provider, lane, now))
@@ -193,22 +197,28 @@ async def _render(
 ) -> Mapping[UUID, Payload]:
     """Render fresh items; an item whose template fails becomes failed with the reason."""
     fresh = await _without_erased(kernel, shard, owners, fresh, people, now)
+    runs = {item.id: kernel.runs[run_id] for item in fresh if (run_id := jobs[item.owner].run_id)}
+    messages = [_message(runs[item.id], item) for item in fresh]
     rendered = await kernel.renderer.render(
         [
-            _render_job(kernel.runs[run_id], jobs[item.owner], item, people, now)
-            for item in fresh
-            if (run_id := jobs[item.owner].run_id)
+            _render_job(message, runs[item.id], jobs[item.owner], item, people, now)
+            for item, message in zip(fresh, messages, strict=True)
         ]
     )
     crash_points.reach("after_render")
-    results = list(zip(fresh, rendered, strict=True))
+    await know_senders(kernel, {run.where for run in runs.values()}, now)
+    made = [
+        sent_by(kernel, runs[item.id].where, message, result.fields) if isinstance(result, Rendered) else result
+        for item, message, result in zip(fresh, messages, rendered, strict=True)
+    ]
+    results = list(zip(fresh, made, strict=True))
     failures = [
         Settlement(owners[item.owner], item.id, ItemStatus.FAILED, result.reason)
         for item, result in results
         if isinstance(result, RenderFailed)
     ]
     await settle(kernel, shard, failures, now)
-    return {item.id: result.fields for item, result in results if isinstance(result, Rendered)}
+    return {item.id: result for item, result in results if not isinstance(result, RenderFailed)}
 
 
 def _contacts_of(fresh: Sequence[LoadedItem]) -> set[UUID]:
@@ -236,19 +246,30 @@ async def _without_erased(
     return [item for item in fresh if item.id not in gone]
 
 
+def _message(run: LoadedRun, item: LoadedItem) -> MessageContent:
+    """What an item says: its run's message, or a post of its own."""
+    post = (item.data or {}).get("post")
+    if run.channel.reaches_contacts or not isinstance(post, Mapping):
+        return run.message
+    content = {name: post[name] for name in run.channel.content_fields if name in post}
+    return MessageContent(run.channel, link(content, run.templates))
+
+
 def _render_job(
-    run: LoadedRun, job: LoadedJob, item: LoadedItem, people: Mapping[UUID, LoadedContact], now: datetime
+    message: MessageContent,
+    run: LoadedRun,
+    job: LoadedJob,
+    item: LoadedItem,
+    people: Mapping[UUID, LoadedContact],
+    now: datetime,
 ) -> RenderJob:
     """The templates of one message, with the run's data and the contact as it is now, or the plain list's data."""
     data = {**run.data, **(item.data or {})}
     contact_id = item.about or (item.open.contact_id if item.open else None)
     if contact_id and contact_id in people:
         data[CONTACT] = people[contact_id].data
-    post = data.get("post")
-    templates = (
-        {"body": str(post["body"])} if run.channel is Channel.SOCIAL and isinstance(post, Mapping) else run.content
-    )
-    return RenderJob(templates, data, HTML_FIELDS, now, workspace_of(job.tenant, job.workspace))
+    workspace = workspace_of(job.tenant, job.workspace)
+    return RenderJob(message.templates, data, HTML_FIELDS, now, workspace, message.needs_finishing)
 
 
 def _keep_appointments(gate: Gate, owners: Mapping[UUID, Held], runs: Mapping[UUID, LoadedRun], now: datetime) -> None:

@@ -51,7 +51,10 @@ class LeaseKeeper:
         Never for less than any call may take: a call starts only if its lease outlasts it.
         """
         kernel = self._kernel
-        longest = max((one.call_deadline for one in kernel.providers.values()), default=timedelta())
+        deadlines = [one.call_deadline for one in kernel.providers.values()]
+        longest = max(
+            [*deadlines, kernel.vendors.call_deadline] if kernel.vendors.kinds else deadlines, default=timedelta()
+        )
         shorter = max(lease, longest + 3 * self._margin)
         if shorter >= self.lease:
             return

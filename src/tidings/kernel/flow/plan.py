@@ -20,9 +20,11 @@ from tidings.kernel import crash_points
 from tidings.kernel.flow.addressees import addressees_of
 from tidings.kernel.flow.case import Case
 from tidings.kernel.flow.report import Failure, read_failures
+from tidings.kernel.gate.failover import first_open
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.readiness import find_providers
+from tidings.kernel.readiness import find_routes
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 
 FIRST_VISIT = 1
 WITHOUT_ROUTE = timedelta(seconds=30)
@@ -39,10 +41,11 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
             case.at, case.appointment = action.node.id, appointment_of(case.graph, execution, action.node.id)
             if isinstance(action, Plan):
                 to_plan.append((case, execution, action.node))
-    providers = await find_providers(kernel, [(case.loaded.workspace, node) for case, _, node in to_plan], now)
-    for (case, _, _), case.provider in zip(to_plan, providers, strict=True):
-        case.not_before = None if case.provider else now + WITHOUT_ROUTE
-    to_plan = [one for one in to_plan if one[0].provider]
+    routes = await find_routes(kernel, [(case.loaded.workspace, node) for case, _, node in to_plan], now)
+    for (case, _, _), case.route in zip(to_plan, routes, strict=True):
+        case.not_before = None if case.route else now + WITHOUT_ROUTE
+    to_plan = [one for one in to_plan if one[0].route]
+    await know_senders(kernel, {case.loaded.workspace for case, _, node in to_plan if isinstance(node, Send)}, now)
     failures = await read_failures(kernel, [case.loaded for case, _, node in to_plan if node.id == ON_ERROR])
     rendered = await kernel.renderer.render([_render_job(*one, now, failures) for one in to_plan])
     crash_points.reach("after_render")
@@ -58,7 +61,8 @@ def _render_job(
     data = case.graph.context(execution.input, execution.vars)
     if node.id == ON_ERROR:
         data = {**data, "error": failures[execution.id]}
-    return RenderJob(node.every_template, data, HTML_FIELDS, now, case.loaded.workspace)
+    finish = isinstance(node, Send) and node.message.needs_finishing
+    return RenderJob(node.every_template, data, HTML_FIELDS, now, case.loaded.workspace, finish)
 
 
 def _planned(
@@ -71,8 +75,8 @@ def _planned(
 ) -> list[Planned]:
     execution = case.held.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
-    failure = result.reason if isinstance(result, RenderFailed) else None
-    payload, late = _payload(node, fields), case.appointment.lateness(now) if case.appointment else None
+    payload, failure = _payload(kernel, case, node, result)
+    late = case.appointment.lateness(now) if case.appointment else None
     seen = case.graph.beside(node.id, walked.vars) if walked.vars else None
     return [
         Planned(
@@ -83,7 +87,7 @@ def _planned(
             visit=FIRST_VISIT,
             ordinal=one.ordinal,
             channel=node.channel,
-            provider=case.provider or "",
+            provider=first_open(kernel, case.route, one.address, now) if case.route else "",
             recipient=one.address,
             payload=payload,
             key=workflow_key(execution, node.id, FIRST_VISIT, one.ordinal),
@@ -97,8 +101,13 @@ def _planned(
     ]
 
 
-def _payload(node: Doer, fields: Mapping[str, str]) -> Payload:
+def _payload(kernel: Kernel, case: Case, node: Doer, result: Rendered | RenderFailed) -> tuple[Payload, str | None]:
+    """What a provider gets, and why it gets nothing, if so."""
     if isinstance(node, Send):
-        return {name: fields[name] for name in node.fields if name in fields}
+        if isinstance(result, RenderFailed):
+            return {}, result.reason
+        made = sent_by(kernel, case.loaded.workspace, node.message, result.fields)
+        return ({}, made.reason) if isinstance(made, RenderFailed) else (made, None)
+    fields, failure = (result.fields, None) if isinstance(result, Rendered) else ({}, result.reason)
     seconds = f"{node.timeout.total_seconds():g}"
-    return {"action": node.action, "payload": node.body(fields), "timeout": seconds}
+    return {"action": node.action, "payload": node.body(fields), "timeout": seconds}, failure

@@ -3,7 +3,7 @@
 Reached from providers.py before anything is marked, and from commit.py when a provider has asked for a rest.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -11,7 +11,7 @@ from tidings.domain.flow.queue import Lane
 from tidings.kernel.calls.slots import Rest
 from tidings.kernel.gate.answer import Later
 from tidings.kernel.kernel import Kernel
-from tidings.kernel.readiness import know_others, refresh_weights
+from tidings.kernel.readiness import know_providers, refresh_weights
 from tidings.log import log
 from tidings.storage import finalize, rests
 
@@ -19,9 +19,9 @@ WITHOUT_PROVIDER = timedelta(seconds=30)
 """How long items wait when no live worker serves their provider."""
 
 
-async def refresh_limits(kernel: Kernel, now: datetime, providers: Iterable[str]) -> None:
+async def refresh_limits(kernel: Kernel, now: datetime, providers: Collection[str]) -> None:
     """Learn which providers rest, how many calls this process may make, and what others serve, before a mark."""
-    await know_others(kernel, providers, now)
+    await know_providers(kernel, providers, now)
     await kernel.shares.refresh(now)
     await refresh_weights(kernel, now)
     if kernel.rests.is_stale(now):
@@ -45,6 +45,8 @@ def blocked_until(kernel: Kernel, provider: str, lane: Lane, now: datetime) -> L
         return Later(others_may_call_at(kernel, provider, lane, now), "this worker does not serve its provider")
     if kernel.draining.is_set():
         return Later(now, "this worker drains")
+    if (connection := kernel.connections.find(provider)) and not connection.is_usable:
+        return Later(now + WITHOUT_PROVIDER, f"its connection is {'removed' if connection.is_removed else 'disabled'}")
     if not kernel.shares.last(provider, kernel.clock.carried() + kernel.providers[provider].call_deadline):
         return Later(now + kernel.limits.slot_wait, "this worker has no share of its provider's limit")
     until = kernel.rests.until(provider, now)

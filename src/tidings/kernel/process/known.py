@@ -7,17 +7,21 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from tidings.domain.connections.route import SendingRoute
+from tidings.domain.connections.vendors import Vendors
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.readiness import Staff, find_route
+from tidings.kernel.process.connections import ConnectionTable
 
 
 class RouteTable:
-    """Which provider serves a channel in which workspace."""
+    """The ways out for a channel in which workspace: its connections, or else the provider that serves it."""
 
     STALE_AFTER = timedelta(seconds=1)
 
-    def __init__(self) -> None:
+    def __init__(self, connections: ConnectionTable, vendors: Vendors) -> None:
+        self._connections, self._vendors = connections, vendors
         self._providers: Mapping[tuple[Workspace | None, Channel], str] = {}
         self._read_at: datetime | None = None
 
@@ -33,9 +37,12 @@ class RouteTable:
         """Have it read again before its next use: something has changed."""
         self._read_at = None
 
-    def find(self, workspace: Workspace, channel: Channel) -> str | None:
-        """The provider that serves a channel in a workspace, if any does."""
-        return find_route(self._providers, workspace, channel)
+    def find(self, workspace: Workspace, channel: Channel) -> SendingRoute | None:
+        """The ways out for a channel in a workspace, if there are any."""
+        if connections := self._connections.in_use(workspace, channel):
+            return SendingRoute(None, connections, self._vendors)
+        found = find_route(self._providers, workspace, channel)
+        return SendingRoute(found) if found else None
 
 
 class Roster:

@@ -72,6 +72,11 @@ class Rests:
         self._rests[name] = self._untold[name] = untold
         return True
 
+    def forget(self, name: str) -> None:
+        """Forget what is known of one: a person has ended its rest."""
+        self._rests.pop(name, None)
+        self._untold.pop(name, None)
+
     def told(self, provider: str) -> None:
         """Note that the outages seen here are in the database now."""
         self._untold.pop(provider, None)
@@ -117,7 +122,7 @@ class HostRests(Rests):
     def update_some(self, names: Iterable[str], rests: Mapping[str, StoredRest], now: datetime) -> None:
         """Take over what was read of these; what was seen here since counts too, but not for ever."""
         if len(self._looked_at) > self.MOST_KNOWN:
-            self.forget()
+            self.forget_all()
         self._untold = {name: rest for name, rest in self._untold.items() if rest.until > now}
         for name in names:
             self._looked_at[name] = now
@@ -140,7 +145,7 @@ class HostRests(Rests):
         self._failures.pop(name, None)
         return super().answered(name, started_at)
 
-    def forget(self) -> None:
+    def forget_all(self) -> None:
         """Forget what can be read or learned again."""
         for known in (self._looked_at, self._rests, self._answered, self._failures):
             known.clear()

@@ -100,7 +100,9 @@ class Shares:
         margin: timedelta,
     ) -> None:
         self._db, self._clock, self._draining = db, clock, draining
-        self._shares, self._beat_seconds, self._margin = shares, beat.total_seconds(), margin
+        self._shares, self._beat, self._margin = dict(shares), beat, margin
+        self._beat_seconds = beat.total_seconds()
+        self._is_started = False
         self._keeping: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         self.worker_id: UUID = uuid4()
@@ -110,17 +112,32 @@ class Shares:
         share = self._shares.get(provider)
         return share is None or until + self._margin < share.until
 
+    def limit(self, provider: Provider, limit: int | None, slots: Slots) -> None:
+        """Share a limit of a connection's provider from now on, or another than before, or none."""
+        known = self._shares.get(provider.name)
+        if limit is None:
+            self._shares.pop(provider.name, None)
+            slots.resize(slots.concurrency)
+        elif known is None:
+            slots.resize(0)  # nothing is held before the first beat
+            self._shares[provider.name] = ProviderShare(provider, limit, slots, self._margin, self._beat)
+            if self._is_started:
+                self.start()
+        else:
+            known.provider, known.limit = provider, limit
+
     def start(self) -> None:
         """Start a task that renews the shares until everything is released."""
+        self._is_started = True
         if self._shares and self._keeping is None:
             self._ended.clear()
             self._keeping = asyncio.create_task(self._keep())
 
     async def refresh(self, now: datetime) -> None:
         """Renew the shares whose beat is due; called before each window too, for engines that have no worker."""
-        for share in self._shares.values():
+        for share in [*self._shares.values()]:
             if share.is_due(now):
-                await self._beat(share, now)
+                await self._renew_share(share, now)
 
     async def give_back(self) -> None:
         """Release all slots at once, when no call is under way any more."""
@@ -137,6 +154,7 @@ class Shares:
 
     async def _stop_keeping(self) -> None:
         """Stop the beats. One that is under way is waited for: it must not come after the release."""
+        self._is_started = False
         self._ended.set()
         keeping, self._keeping = self._keeping, None
         if keeping:
@@ -154,7 +172,7 @@ class Shares:
             except TimeoutError:
                 continue
 
-    async def _beat(self, share: ProviderShare, now: datetime) -> None:
+    async def _renew_share(self, share: ProviderShare, now: datetime) -> None:
         share.is_beating = True
         if self._draining.is_set():
             share.resize(0)  # no call starts any more: the slot of each that ends is released

@@ -16,7 +16,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -24,6 +24,8 @@ from typing import BinaryIO
 
 import msgspec
 
+from tidings.domain.content.finish import Unfinished, finish_email
+from tidings.domain.content.links import problem_of_links
 from tidings.domain.content.template import RenderFailed, facts_of, forget_parsed, render
 
 HEADER_BYTES = 4
@@ -44,6 +46,13 @@ class Template(msgspec.Struct, array_like=True, frozen=True):
     field: str
     template: int
     html: bool
+
+
+class ChildShape(msgspec.Struct, array_like=True, frozen=True):
+    """The fields of jobs with the same templates, and whether they are then made into an e-mail."""
+
+    fields: list[Template]
+    finish: bool = False
 
 
 class ChildJob(msgspec.Struct, array_like=True, frozen=True):
@@ -80,7 +89,7 @@ class RenderRequest(msgspec.Struct, array_like=True, frozen=True):
     how: Terms
     forget: bool
     templates: dict[int, str]
-    shapes: list[list[Template]]
+    shapes: list[ChildShape]
     jobs: list[ChildJob]
 
 
@@ -107,7 +116,7 @@ class Child:
         self._memory_bytes = memory_bytes
         self._templates: dict[int, str] = {}
         self._timed = False
-        self._work: Callable[[Sequence[Template], ChildJob], Answer] = self._render
+        self._work: Callable[[ChildShape, ChildJob], Answer] = self._render
         self._decode_request = msgspec.msgpack.Decoder(RenderRequest).decode
         self._decode_data = msgspec.json.Decoder(dict[str, object]).decode
         self._encode = msgspec.msgpack.Encoder().encode
@@ -150,7 +159,7 @@ class Child:
             if time.monotonic() > until or (how.stop_at_strike and is_strike(answer)):
                 return
 
-    def _within_limits(self, shape: Sequence[Template], job: ChildJob, cpu_seconds: float) -> Answer:
+    def _within_limits(self, shape: ChildShape, job: ChildJob, cpu_seconds: float) -> Answer:
         self._timed = True
         try:
             signal.setitimer(signal.ITIMER_PROF, KILL_FACTOR * cpu_seconds)
@@ -168,7 +177,7 @@ class Child:
         if self._timed:
             raise CpuExceeded
 
-    def _render_twice_if_memory_is_short(self, shape: Sequence[Template], job: ChildJob) -> Answer:
+    def _render_twice_if_memory_is_short(self, shape: ChildShape, job: ChildJob) -> Answer:
         with contextlib.suppress(MemoryError):
             return self._work(shape, job)
         forget_parsed()  # this job must not fail because of the templates of other jobs
@@ -177,23 +186,33 @@ class Child:
         except MemoryError:
             return f"{EXCEEDS} {self._memory_bytes} bytes of memory"
 
-    def _examine(self, shape: Sequence[Template], _job: ChildJob) -> Answer:
-        found = {each.field: facts_of(self._templates[each.template]) for each in shape}
+    def _examine(self, shape: ChildShape, _job: ChildJob) -> Answer:
+        found = {each.field: facts_of(self._templates[each.template]) for each in shape.fields}
         return {field: msgspec.json.encode(facts).decode() for field, facts in found.items()}
 
-    def _render(self, shape: Sequence[Template], job: ChildJob) -> Answer:
+    def _render(self, shape: ChildShape, job: ChildJob) -> Answer:
         try:
             data = self._decode_data(job.data)
         except (msgspec.DecodeError, RecursionError) as error:
             return f"data: {error}"
         now = datetime.fromisoformat(job.now)
         fields: Fields = {}
-        for each in shape:
-            result = render(self._templates[each.template], data, html=each.html, now=now)
+        for each in shape.fields:
+            source = self._templates[each.template]
+            result = render(source, data, html=each.html, now=now)
             if isinstance(result, RenderFailed):
                 return f"{each.field}: {result.reason}"
+            if each.html and result is not source and (problem := problem_of_links(result)):
+                return f"{each.field}: {problem}"
             fields[each.field] = result
-        return fields
+        return _finished(fields) if shape.finish else fields
+
+
+def _finished(fields: Fields) -> Answer:
+    try:
+        return finish_email(fields)
+    except Unfinished as error:
+        return str(error)
 
 
 def _batched(answers: Iterator[Answer], *, flush_each: bool) -> Iterator[Answers]:

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from tidings.domain.content.interpolation import Interpolation, interpolation_of
+from tidings.domain.content.links import problem_of_links
 from tidings.domain.content.template import MAX_SOURCE_CHARS, RenderFailed, has_liquid
 from tidings.domain.flow.ids import Workspace
 from tidings.kernel.render import child as wire
@@ -24,6 +25,8 @@ class RenderJob(msgspec.Struct, frozen=True):
     html_fields: frozenset[str]
     now: datetime
     workspace: Workspace
+    finish: bool = False
+    """Whether the process makes an e-mail of what was rendered (domain/content/finish.py)."""
 
 
 class Rendered(msgspec.Struct, frozen=True):
@@ -41,10 +44,11 @@ class JobShape:
 
     constant: Mapping[str, str]
     liquid: Sequence[tuple[str, str, bool]]  # field, source, html
+    finish: bool = False
     plain: Sequence[tuple[str, Interpolation, bool]] | None = None  # the same, where all of them are plain
 
-    def filled(self, data: Mapping[str, object]) -> Rendered | None:
-        """The message filled in place; None if it takes Liquid."""
+    def filled(self, data: Mapping[str, object]) -> Result | None:
+        """The message filled in place; None if it takes Liquid, or a process makes more of it."""
         if self.plain is None:
             return None
         fields = dict(self.constant)
@@ -52,6 +56,8 @@ class JobShape:
             text = template.fill(data, html=html)
             if text is None:
                 return None
+            if html and (problem := problem_of_links(text)):
+                return RenderFailed(f"{name}: {problem}")
             fields[name] = text
         return Rendered(fields)
 
@@ -72,9 +78,9 @@ class WaitingJob:
 
 def prepared(batch: Sequence[RenderJob]) -> Iterator[Result | WaitingJob]:
     """Yield for each job its result, where no process is needed for it, or what to ask."""
-    shapes: dict[tuple[int, frozenset[str]], JobShape | RenderFailed] = {}
+    shapes: dict[tuple[int, frozenset[str], bool], JobShape | RenderFailed] = {}
     for position, job in enumerate(batch):
-        key = (id(job.templates), job.html_fields)
+        key = (id(job.templates), job.html_fields, job.finish)
         if key not in shapes:
             shapes[key] = _shape(job)
         shape = shapes[key]
@@ -85,17 +91,18 @@ def prepared(batch: Sequence[RenderJob]) -> Iterator[Result | WaitingJob]:
 
 
 def _shape(job: RenderJob) -> JobShape | RenderFailed:
-    constant = {name: source for name, source in job.templates.items() if not has_liquid(source)}
+    fixed = {name: source for name, source in job.templates.items() if not has_liquid(source)}
+    constant = {} if job.finish else fixed
     liquid = [(n, source, n in job.html_fields) for n, source in job.templates.items() if n not in constant]
     for name, source, _ in liquid:
-        if len(source) > MAX_SOURCE_CHARS:
+        if len(source) > MAX_SOURCE_CHARS and name not in fixed:
             return RenderFailed(f"{name}: the template has {len(source)} characters; the most is {MAX_SOURCE_CHARS}")
         try:
             source.encode()
         except UnicodeEncodeError as error:
             return RenderFailed(f"{name}: {error}")
     plain = [(name, template, html) for name, source, html in liquid if (template := interpolation_of(source))]
-    return JobShape(constant, liquid, plain if len(plain) == len(liquid) else None)
+    return JobShape(constant, liquid, job.finish, plain if len(plain) == len(liquid) and not job.finish else None)
 
 
 def _waiting(position: int, shape: JobShape, job: RenderJob) -> WaitingJob | RenderFailed:

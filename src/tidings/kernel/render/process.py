@@ -136,11 +136,12 @@ def _request(current: _Child, chunk: Sequence[WaitingJob], how: wire.Terms) -> w
         current.forget()
     new: dict[int, str] = {}
     shapes: dict[int, int] = {}
-    layouts: list[list[wire.Template]] = []
+    layouts: list[wire.ChildShape] = []
     for each in chunk:
         if id(each.shape) not in shapes:
             shapes[id(each.shape)] = len(layouts)
-            layouts.append([wire.Template(n, current.learn(s, new), html) for n, s, html in each.shape.liquid])
+            fields = [wire.Template(n, current.learn(s, new), html) for n, s, html in each.shape.liquid]
+            layouts.append(wire.ChildShape(fields, each.shape.finish))
     jobs = [wire.ChildJob(shapes[id(each.shape)], each.data, each.now) for each in chunk]
     return wire.RenderRequest(how, forget, new, layouts, jobs)
 

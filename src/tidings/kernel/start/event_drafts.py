@@ -10,6 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.channels import HTML_FIELDS, Channel
+from tidings.domain.connections.route import SendingRoute
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.ids import Workspace
@@ -22,6 +23,7 @@ from tidings.domain.rules.rule import RuleStep
 from tidings.domain.storable import storable
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,9 @@ async def draft_all(
 
     A rule whose variables are missing renders nothing: what it sends belongs together, all or nothing.
     """
+    await know_senders(kernel, [workspace], now)
     every = [(key, intent) for key, share in intents.items() if key not in missing for intent in share]
-    rendered = await kernel.renderer.render(
-        [RenderJob(intent.step.every_template, event.data, HTML_FIELDS, now, workspace) for _, intent in every]
-    )
+    rendered = await kernel.renderer.render([_render_job(intent.step, event, now, workspace) for _, intent in every])
     drafts: dict[RuleKey, list[EventDraft]] = {key: [] for key in intents}
     for (key, intent), result in zip(every, rendered, strict=True):
         drafts[key] += _drafts(kernel, workspace, intent, result, now)
@@ -66,18 +67,22 @@ async def draft_all(
     return drafts
 
 
+def _render_job(step: RuleStep, event: IncomingEvent, now: datetime, workspace: Workspace) -> RenderJob:
+    finish = step.message.needs_finishing
+    return RenderJob(step.every_template, event.data, HTML_FIELDS, now, workspace, finish)
+
+
 def _drafts(
     kernel: Kernel, workspace: Workspace, intent: Intent, result: Rendered | RenderFailed, now: datetime
 ) -> list[EventDraft]:
     """The items of one step; one that cannot be sent says why, and is stored all the same."""
     step = intent.step
-    provider, failure = _provider(kernel, workspace, step.channel)
-    payload: Payload = {}
+    route, failure = _route(kernel, workspace, step.channel)
+    made = sent_by(kernel, workspace, step.message, result.fields) if isinstance(result, Rendered) else result
+    payload: Payload = {} if isinstance(made, RenderFailed) else made
+    failure = failure or (made.reason if isinstance(made, RenderFailed) else None)
     send_at, late = now, None
-    if isinstance(result, RenderFailed):
-        failure = failure or result.reason
-    else:
-        payload, failure = step.payload(result.fields), failure or step.problem(result.fields)
+    if isinstance(result, Rendered):
         try:
             timing = timing_of(step, result.fields, now)
             send_at, late = timing.at, timing.skip
@@ -90,7 +95,7 @@ def _drafts(
         recipient = one.address if isinstance(one, EventAddressee) else one.source
         return EventDraft(
             step.channel,
-            provider,
+            route.first(recipient) if route else "",
             one.source,
             recipient,
             payload,
@@ -105,11 +110,11 @@ def _drafts(
     return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
 
 
-def _provider(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[str, str | None]:
+def _route(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[SendingRoute | None, str | None]:
     try:
         return kernel.route(workspace, channel), None
     except ChannelNotReady as error:
-        return "", str(error)
+        return None, str(error)
 
 
 def draft_fallback(event: IncomingEvent, key: RuleKey, now: datetime) -> EventDraft:

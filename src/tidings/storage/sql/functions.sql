@@ -26,19 +26,27 @@ returning name;
 -- name: list_sealed
 -- The oldest and the newest sealed secrets of all workspaces, up to :most of each: what a key that was dropped has sealed
 -- is among the oldest, what a wrong key has sealed among the newest.
-(select tenant_id as tenant, workspace_id as workspace, name as function, secret as sealed
+(select tenant_id as tenant, workspace_id as workspace, name as function, null::uuid as connection, secret as sealed
    from functions where secret is not null
   order by updated_at, tenant_id, workspace_id, name limit :most)
  union
-(select tenant_id, workspace_id, name, secret
+(select tenant_id, workspace_id, name, null::uuid, secret
    from functions where secret is not null
   order by updated_at desc, tenant_id, workspace_id, name limit :most)
  union
-(select tenant_id, workspace_id, '.', secret
+(select tenant_id, workspace_id, '.', null::uuid, secret
    from signing_secrets order by created_at, tenant_id, workspace_id limit :most)
  union
-(select tenant_id, workspace_id, '.', secret
+(select tenant_id, workspace_id, '.', null::uuid, secret
    from signing_secrets order by created_at desc, tenant_id, workspace_id limit :most)
+ union
+(select tenant_id, workspace_id, name, id, credentials
+   from connections where credentials is not null
+  order by updated_at, tenant_id, workspace_id, id limit :most)
+ union
+(select tenant_id, workspace_id, name, id, credentials
+   from connections where credentials is not null
+  order by updated_at desc, tenant_id, workspace_id, id limit :most)
  order by tenant, workspace, function;
 
 -- name: forget_secret

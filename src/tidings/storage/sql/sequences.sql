@@ -58,8 +58,8 @@ insert into sequence_steps (
     created_at
 )
 values (
-    :sequence_id, :id, :tenant, :workspace, :day_offset, :step_order, :send_hour, :channel, :subject, :content,
-    :max_lateness, :now
+    :sequence_id, :id, :tenant, :workspace, :day_offset, :step_order, :send_hour, :channel, :subject,
+    :content::jsonb,    :max_lateness, :now
 )
     on conflict (sequence_id, id) do update
    set day_offset = excluded.day_offset, step_order = excluded.step_order, send_hour = excluded.send_hour,

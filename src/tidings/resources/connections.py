@@ -1,0 +1,257 @@
+"""Connections: the providers that a workspace sends through, in the order in which they are tried.
+
+Credentials are written and never read back: an answer says which are set. Every change is audited, and workers have it
+within seconds. What the operator has set up for every workspace is listed with them where it is what is used.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from tidings.domain.caller import Caller
+from tidings.domain.connections.connection import WorkspaceConnection
+from tidings.domain.connections.form import ConnectionDraft, left_after, names_after, read_connection
+from tidings.domain.errors import ConfigInvalid, Conflict, FieldsInvalid, NotFound, Problem
+from tidings.domain.flow.ids import Workspace, bucket_of_id
+from tidings.domain.messages import did_you_mean, quoted
+from tidings.kernel.connecting import Credentials, open_credentials, seal_credentials
+from tidings.kernel.gate.trials import wake_early
+from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.audit import AuditEntry, write_audit
+from tidings.kernel.readiness import live_staff
+from tidings.resources.connection_shown import Look, shown_kind
+from tidings.storage import connections, resolve, rests, routes
+from tidings.storage.acting import for_caller
+from tidings.storage.connections import ListedConnection, SealedConnection
+from tidings.storage.database import Tx
+from tidings.views.connections import ProviderConnection, ProviderKindView
+
+__all__ = ["Connections"]
+
+MOST = 100
+"""The most connections of a workspace."""
+Given = Mapping[str, object]
+Shown = list[ProviderConnection]
+Kinds = list[ProviderKindView]
+
+
+@for_caller
+class Connections:
+    """The connections of every workspace; one of another workspace is not found."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    async def create(self, caller: Caller, given: Given) -> ProviderConnection:
+        """Add a connection, last in the order unless it says otherwise; raise Conflict if its name is taken."""
+        draft = read_connection(given, self._kernel.vendors.kinds)
+        there = await self._list(caller.workspace)
+        _require_room(there, draft)
+        now = await self._kernel.clock.now()
+        id = self._kernel.new_id(caller.workspace.bucket_of(draft.name), now)
+        made = _made(caller.workspace, id, draft, there)
+        credentials = left_after({}, draft.credentials)
+        await self._try_out(made, credentials)
+        sealed = seal_credentials(self._kernel.vault, made, credentials)
+
+        async def write(tx: Tx) -> None:
+            version = await connections.take_connection_version(tx)
+            await connections.insert_connection(tx, connection=_sealed(made, sealed, version), now=now)
+
+        await self._persist(caller, id, "created", {"name": draft.name, "provider": made.kind}, now, write)
+        return await self.get(caller.workspace, id)
+
+    async def update(self, caller: Caller, id: UUID, given: Given) -> ProviderConnection:
+        """Change what is given; a setting or a credential that is null is taken away."""
+        read_connection(given, self._kernel.vendors.kinds, await self._listed(caller.workspace, id))
+        now = await self._kernel.clock.now()
+        before = await self._kernel.db.persist(
+            partial(connections.lock_connection, workspace=caller.workspace, id=id), alone=True
+        )
+        if before is None:
+            raise _not_found(id)
+        changed = await self._changed(before, given)
+
+        async def write(tx: Tx) -> None:
+            found = await connections.lock_connection(tx, workspace=caller.workspace, id=id)
+            if found is None or found.version != before.version:
+                raise Conflict(f"connection {before.name!r} was changed by somebody else just now; try again")
+            version = await connections.take_connection_version(tx)
+            await connections.change_connection(tx, connection=replace(changed, version=version), now=now)
+
+        detail = {"name": changed.name, "fields": sorted(given)}
+        await self._persist(caller, id, "updated", detail, now, write)
+        return await self.get(caller.workspace, id)
+
+    async def delete(self, caller: Caller, id: UUID) -> None:
+        """Take a connection out of use for good and forget its credentials; what waits for it takes another."""
+        shown, now = await self._listed(caller.workspace, id), await self._kernel.clock.now()
+
+        async def write(tx: Tx) -> None:
+            version = await connections.take_connection_version(tx)
+            removed = await connections.remove_connection(
+                tx, workspace=caller.workspace, id=id, version=version, now=now
+            )
+            if removed is None:
+                raise _not_found(id)
+
+        await self._persist(caller, id, "deleted", {"name": shown.name}, now, write)
+
+    async def reset(self, caller: Caller, id: UUID) -> ProviderConnection:
+        """Let a connection be called again at once, whatever it has answered; what waits for it is due."""
+        one, now = await self._listed(caller.workspace, id), await self._kernel.clock.now()
+        ended: list[datetime] = []
+
+        async def write(tx: Tx) -> None:
+            if until := await rests.forget_rest(tx, provider=one.provider):
+                ended.append(until)  # remembered past a commit whose answer is lost
+
+        await self._persist(caller, id, "reset", {"name": one.name}, now, write)
+        self._kernel.rests.forget(one.provider)
+        for until in ended[-1:]:
+            await wake_early(self._kernel, until, now)
+        return await self.get(caller.workspace, id)
+
+    async def get(self, workspace: Workspace, id: UUID) -> ProviderConnection:
+        """Return one connection, or raise NotFound."""
+        for one in await self.list(workspace):
+            if one.id == id:
+                return one
+        raise _not_found(id)
+
+    async def find(self, workspace: Workspace, name: str) -> ProviderConnection:
+        """Return one connection by its name, or raise NotFound."""
+        listed = await self.list(workspace)
+        for one in listed:
+            if one.name == name:
+                return one
+        meant = did_you_mean(name, [one.name for one in listed])
+        raise NotFound(f"there is no connection {quoted(name)}{meant}; `tidings connections list` shows what is")
+
+    async def list(self, workspace: Workspace) -> Shown:
+        """Return a workspace's connections by channel, as they are tried, and what the operator offers beside them."""
+        listed, looked = await self._list(workspace), await self._look()
+        own = {one.channel for one in listed if one.is_enabled}
+        read = partial(routes.list_own_routes, workspace=workspace)
+        offered = [one for one in await self._kernel.db.persist(read) if one.channel not in own]
+        return [*map(looked.shown, listed), *map(looked.shown_route, offered)]
+
+    def kinds(self) -> Kinds:
+        """Return what can be connected, by name."""
+        return [shown_kind(kind) for _, kind in sorted(self._kernel.vendors.kinds.items())]
+
+    async def _changed(self, before: SealedConnection, given: Given) -> SealedConnection:
+        """Return a connection as it is to be, tried out where its credentials can be opened."""
+        draft = read_connection(given, self._kernel.vendors.kinds, before)
+        changed = _with(before, draft)
+        if not draft.credentials and changed.settings == before.settings:
+            return changed
+        credentials = left_after(open_credentials(self._kernel.vault, before), draft.credentials)
+        await self._try_out(changed, credentials)
+        if draft.credentials:
+            changed = replace(changed, sealed=seal_credentials(self._kernel.vault, changed, credentials))
+        return changed
+
+    async def _try_out(self, connection: WorkspaceConnection, credentials: Credentials) -> None:
+        """Refuse values of which no provider can be made, before anything is stored."""
+        try:
+            provider = self._kernel.vendors.make(connection, credentials)
+        except ConfigInvalid as error:
+            raise FieldsInvalid([Problem("", str(error))]) from error
+        except Exception as error:  # of a library that cannot read a key: its text may quote it
+            what = f"cannot be used ({type(error).__name__}): look at the settings and credentials again"
+            raise FieldsInvalid([Problem("credentials", what)]) from None
+        await provider.close()
+
+    async def _persist(
+        self,
+        caller: Caller,
+        id: UUID,
+        event: str,
+        detail: Mapping[str, object],
+        now: datetime,
+        write: Callable[[Tx], Awaitable[None]],
+    ) -> None:
+        """Make a change with its audit entry, once; have this process read it before its next use."""
+        entry = self._kernel.new_id(bucket_of_id(id), now)
+
+        async def both(tx: Tx) -> None:
+            if await resolve.find_audit(tx, shard=self._kernel.shard_of(id), ids=[entry]):
+                return  # done already, by a commit whose answer was lost
+            await write(tx)
+            audit_entry = AuditEntry("connection", id, event, detail, entry)
+            await write_audit(self._kernel, tx, caller, [audit_entry], now)
+
+        await self._kernel.db.persist(both)
+        self._kernel.connections.forget()
+
+    async def _list(self, workspace: Workspace) -> "Sequence[ListedConnection]":
+        read = partial(connections.list_connections, workspace=workspace)
+        return await self._kernel.db.persist(read, alone=True)
+
+    async def _listed(self, workspace: Workspace, id: UUID) -> ListedConnection:
+        """Return one that the workspace itself has set up, and may change."""
+        for one in await self._list(workspace):
+            if one.id == id:
+                return one
+        raise _not_found(id)
+
+    async def _look(self) -> Look:
+        now, staff = await self._kernel.clock.now(), await live_staff(self._kernel)
+        resting = await self._kernel.db.persist(lambda tx: rests.load_rests(tx, now=now), alone=True)
+        return Look(now, staff, resting)
+
+
+def _not_found(id: UUID) -> NotFound:
+    return NotFound(f"there is no connection {id}; `tidings connections list` shows what is")
+
+
+def _require_room(there: Sequence[WorkspaceConnection], draft: ConnectionDraft) -> None:
+    if any(one.name == draft.name for one in there):
+        raise Conflict(f"there is a connection {draft.name!r} already: change it, or give this one another name")
+    if len(there) >= MOST:
+        raise Conflict(f"a workspace has at most {MOST} connections: remove one first")
+
+
+def _made(
+    workspace: Workspace, id: UUID, draft: ConnectionDraft, there: Iterable[WorkspaceConnection]
+) -> WorkspaceConnection:
+    last = max((one.position for one in there if one.channel is draft.channel), default=0)
+    return WorkspaceConnection(
+        id=id,
+        workspace=workspace,
+        name=draft.name,
+        channel=draft.channel,
+        kind=draft.kind.name,
+        settings=draft.settings,
+        credential_names=names_after((), draft.credentials),
+        limits=draft.limits,
+        position=draft.position or min(last + 1, 1_000),
+        weight=draft.weight,
+        is_sticky=draft.is_sticky,
+        is_enabled=draft.is_enabled,
+        is_removed=False,
+        version=0,
+    )
+
+
+def _sealed(made: WorkspaceConnection, sealed: bytes | None, version: int) -> SealedConnection:
+    fields = {name: getattr(made, name) for name in WorkspaceConnection.__struct_fields__}
+    return SealedConnection(**{**fields, "version": version}, sealed=sealed)
+
+
+def _with(before: SealedConnection, draft: ConnectionDraft) -> SealedConnection:
+    return replace(
+        before,
+        name=draft.name,
+        settings=draft.settings,
+        credential_names=names_after(before.credential_names, draft.credentials),
+        limits=draft.limits,
+        position=draft.position or before.position,
+        weight=draft.weight,
+        is_sticky=draft.is_sticky,
+        is_enabled=draft.is_enabled,
+    )

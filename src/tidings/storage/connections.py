@@ -1,0 +1,100 @@
+"""The connections of workspaces. Reached from kernel/connecting.py, which remembers them, and from resources/."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from tidings.domain.connections.connection import WorkspaceConnection
+from tidings.domain.flow.ids import Workspace
+from tidings.storage.database import Tx
+from tidings.storage.statements import load
+
+_SQL = load("connections")
+
+
+class SealedConnection(WorkspaceConnection, frozen=True):
+    """A connection with its credentials as they are stored."""
+
+    sealed: bytes | None = None
+
+
+class ListedConnection(WorkspaceConnection, frozen=True, kw_only=True):
+    """A connection, and when it was made and changed."""
+
+    created_at: datetime
+    updated_at: datetime
+
+
+@_SQL.statement
+async def take_connection_version(tx: Tx) -> int:
+    """Return the version of a change that this transaction is about to make; others wait until it ends."""
+
+
+@_SQL.statement
+async def list_changed_connections(tx: Tx, *, after: int) -> list[SealedConnection]:
+    """Every connection that was changed after a version, in the order of the changes."""
+
+
+@_SQL.statement
+async def list_connections(tx: Tx, *, workspace: Workspace) -> list[ListedConnection]:
+    """A workspace's connections, in the order in which they are tried."""
+
+
+@_SQL.statement
+async def lock_connection(tx: Tx, *, workspace: Workspace, id: UUID) -> SealedConnection | None:
+    """One connection, which nobody else changes until the transaction ends."""
+
+
+async def insert_connection(tx: Tx, *, connection: SealedConnection, now: datetime) -> None:
+    """Add a connection."""
+    await tx.fetch(
+        _SQL["insert_connection"], **_values(connection, now), channel=connection.channel, kind=connection.kind
+    )
+
+
+async def change_connection(tx: Tx, *, connection: SealedConnection, now: datetime) -> bool:
+    """Store a connection as it is from now on; False when it was removed meanwhile."""
+    return bool(await tx.fetch(_SQL["change_connection"], **_values(connection, now)))
+
+
+@_SQL.statement
+async def remove_connection(tx: Tx, *, workspace: Workspace, id: UUID, version: int, now: datetime) -> UUID | None:
+    """Take a connection out of use for good; None when it is not there any more."""
+
+
+@_SQL.statement
+async def name_connections(tx: Tx, *, workspace: Workspace, ids: Sequence[UUID]) -> Mapping[UUID, str]:
+    """The names of some connections of a workspace, also of those that were removed."""
+
+
+@_SQL.statement
+async def forget_credentials(
+    tx: Tx, *, workspace: Workspace, id: UUID, sealed: bytes, version: int, now: datetime
+) -> UUID | None:
+    """Remove credentials that no key opens; None when they have been set anew or removed since they were read."""
+
+
+def place_of_credentials(workspace: Workspace, id: str) -> tuple[str, ...]:
+    """The place that a connection's credentials are sealed for."""
+    return ("connection", workspace.tenant, workspace.name, id)
+
+
+def _values(connection: SealedConnection, now: datetime) -> dict[str, object]:
+    return {
+        "tenant": connection.workspace.tenant,
+        "workspace": connection.workspace.name,
+        "id": connection.id,
+        "name": connection.name,
+        "settings": connection.settings,
+        "credential_names": list(connection.credential_names),
+        "credentials": connection.sealed,
+        "limits": msgspec.to_builtins(connection.limits),
+        "position": connection.position,
+        "weight": connection.weight,
+        "is_sticky": connection.is_sticky,
+        "is_enabled": connection.is_enabled,
+        "version": connection.version,
+        "now": now,
+    }
