@@ -316,6 +316,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "hashes": [await every(sql, "select workspace_key_hash from executions")],
         },
         "list_outbox_of_run": {"run_id": await every(sql, ID.format("runs"))},
+        "list_outbox_of_run_by_status": {"run_id": await every(sql, ID.format("runs")), "status": ["sent", "queued"]},
         "list_outbox_of_owner": {
             "run_id": await every(sql, ID.format("runs")),
             "execution_id": await every(
