@@ -38,8 +38,8 @@ class Holds(StrEnum):
     """What the text of a field must be, once it is rendered; empty counts as not given."""
 
     LINE = "line"
-    SENDER = "sender"
-    ADDRESS = "address"
+    MAILBOX = "mailbox"
+    """An e-mail address, perhaps with a name: `Name <address>`."""
     LINK = "link"
     HEADERS = "headers"
     HTML = "html"
@@ -108,10 +108,10 @@ _EMAIL_FIELDS = (
         "mjml", "MJML instead of html: compiled when it is rendered.", holds=Holds.HTML, says=True, is_sent=False
     ),
     ContentField("preheader", "What an inbox shows after the subject.", holds=Holds.LINE, is_sent=False),
-    ContentField("from", "Who it is from: `Name <address>` or an address; else the connection's.", holds=Holds.SENDER),
-    ContentField("replyTo", "Where answers go.", holds=Holds.ADDRESS),
-    ContentField("cc", "Who gets a copy; one address or several.", FieldKind.LIST, Holds.ADDRESS, MOST_COPIES),
-    ContentField("bcc", "Who gets a copy that nobody sees.", FieldKind.LIST, Holds.ADDRESS, MOST_COPIES),
+    ContentField("from", "Who it is from: `Name <address>` or an address; else the connection's.", holds=Holds.MAILBOX),
+    ContentField("replyTo", "Where answers go.", holds=Holds.MAILBOX),
+    ContentField("cc", "Who gets a copy; one address or several.", FieldKind.LIST, Holds.MAILBOX, MOST_COPIES),
+    ContentField("bcc", "Who gets a copy that nobody sees.", FieldKind.LIST, Holds.MAILBOX, MOST_COPIES),
     ContentField("headers", "Further headers, such as `X-Campaign`.", FieldKind.OBJECT, Holds.HEADERS, 20),
     ContentField(
         "attachments",

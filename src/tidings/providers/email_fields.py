@@ -9,10 +9,9 @@ from tidings.domain.connections.kind import Setting
 from tidings.domain.content.attachment import AttachmentReference
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Outcome, Rejected, Unavailable
-from tidings.domain.messages import quoted
 from tidings.providers.acceptance import refusal_of
 from tidings.providers.enclosed import references_in
-from tidings.providers.letter import Sender, message_id_of, sender_of
+from tidings.providers.letter import Sender, message_id_of, no_address, sender_of
 
 KEY_NAME = "tidings_key"
 """What vendors that carry data of ours with a message are given the item's key under: their events show it."""
@@ -82,7 +81,7 @@ def _without_sender(item: Marked, default_sender: str) -> Outcome | None:
     if not default_sender:
         return Rejected("the message has no sender: give it a `from`, or give its connection one")
     if sender_of(default_sender) is None:
-        return Unavailable(f"the connection's from, {_no_address(default_sender)}", is_refused=True)
+        return Unavailable(f"the connection's from, {no_address(default_sender)}", is_refused=True)
     return None
 
 
@@ -121,9 +120,5 @@ def _untaken(copies: Iterable[Sender], taken: set[str]) -> Iterable[Sender]:
 def _address(name: str, text: str) -> Sender:
     found = sender_of(text)
     if found is None:
-        raise _NoAddress(f"{name} {_no_address(text)}")
+        raise _NoAddress(f"{name} {no_address(text)}")
     return found
-
-
-def _no_address(text: str) -> str:
-    return f"{quoted(text)} is no address: write it as you@example.com or You <you@example.com>"

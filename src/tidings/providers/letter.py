@@ -19,6 +19,7 @@ import msgspec
 from tidings.domain.content.mail_headers import problem_of_header
 from tidings.domain.flow.item import Marked, Payload
 from tidings.domain.flow.outcome import Rejected
+from tidings.domain.messages import quoted
 from tidings.providers.enclosed import Fetched
 from tidings.providers.plain_letter import ASCII_HEADERS, PlainHead, boundary_of, encoding_of, write_plain
 
@@ -97,6 +98,11 @@ class Letter:
 
 class _Refused(Exception):
     """Why this item cannot be an e-mail."""
+
+
+def no_address(text: str) -> str:
+    """Why a text is not taken for an address, with the remedy."""
+    return f"{quoted(text)} is no address: write it as you@example.com or You <you@example.com>"
 
 
 def sender_of(text: str) -> Sender | None:
@@ -190,8 +196,12 @@ def _shown_sender(payload: Payload, sender: Sender) -> Sender:
         return sender
     shown = sender_of(given)
     if shown is None:
-        raise _Refused("from is not an address, nor a name with an address")
+        raise _Refused(f"from {no_address(given)}")
     return shown
+
+
+def _named_address(sender: Sender) -> Address:
+    return Address(sender.name, addr_spec=sender.address)
 
 
 def _addresses(name: str, payload: Payload) -> list[Address]:
@@ -203,10 +213,13 @@ def _addresses(name: str, payload: Payload) -> list[Address]:
 
 
 def _known_address(name: str, text: str) -> Address:
-    address = None if _breaks_headers(text) else _address(text)
-    if address is None:
-        raise _Refused(f"{name} is not an e-mail address")
-    return address
+    """An address, perhaps with a name before it."""
+    if not _breaks_headers(text) and (bare := _address(text)):
+        return bare
+    named = sender_of(text)
+    if named is None:
+        raise _Refused(f"{name} {no_address(text)}")
+    return _named_address(named)
 
 
 def _write_headers(message: EmailMessage, payload: Payload) -> None:
@@ -280,7 +293,7 @@ def _recipient(text: str) -> Address:
 @lru_cache(maxsize=64)
 def _from_header(sender: Sender) -> BaseHeader:
     """Parse the sender once: the email package takes a tenth of a millisecond for each header."""
-    header: BaseHeader = ASCII_HEADERS.header_factory("From", Address(sender.name, addr_spec=sender.address))
+    header: BaseHeader = ASCII_HEADERS.header_factory("From", _named_address(sender))
     return header
 
 

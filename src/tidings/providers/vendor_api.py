@@ -22,7 +22,7 @@ from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart, ProviderClass
+from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, MayStart, ProviderClass
 from tidings.domain.private_addresses import FindPrivateAddresses, PrivateAddresses
 from tidings.providers.enclosed import Fetched
 from tidings.providers.guard import REMEDY
@@ -263,7 +263,7 @@ class VendorProvider:
 
 def _judged(vendor: Vendor, item: Marked, answer: VendorAnswer) -> Outcome:
     outcome = vendor.judge(item, answer)
-    if isinstance(outcome, Unavailable) and item.recipient in outcome.reason:
+    if isinstance(outcome, Unavailable) and item.recipient and item.recipient in outcome.reason:
         # A vendor may quote whom the message was for, and this reason is shown to operators of every workspace.
         return Unavailable(outcome.reason.replace(item.recipient, "the recipient"), is_refused=outcome.is_refused)
     return outcome
@@ -291,11 +291,11 @@ async def nothing_to_ask(vendor: str) -> Evidence:
     return CannotTell(f"{vendor} cannot be asked what became of a message")
 
 
-def judge_refusal(answer: VendorAnswer, provider_class: ProviderClass, words: object = None) -> Outcome:
+def judge_refusal(answer: VendorAnswer, provider_class: ProviderClass, words: object = None) -> Outcome:  # noqa: ARG001
     """What a status that is no success means where the vendor's documents say nothing else about it.
 
     401 and 403 are about our settings and 429 about our rate, so nothing was taken. A 5xx may come after the message
-    was taken: only a key makes it safe to repeat.
+    was taken: it is in doubt, and a key makes it safe to repeat with this vendor, but not to send with another.
     """
     reason = answer.reason(words)
     if answer.status in (401, 403):
@@ -308,7 +308,13 @@ def judge_refusal(answer: VendorAnswer, provider_class: ProviderClass, words: ob
         return RetryLater(reason, answer.delay)
     if answer.status < 500:
         return Rejected(reason)
-    return RetryLater(reason, answer.delay) if isinstance(provider_class, Keyed) else Unknown(reason)
+    return Unknown(reason)
+
+
+def code_in(fields: Mapping[str, Any]) -> int | None:
+    """The number that a vendor gives an error; None where it gives none."""
+    code = fields.get("code")
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 def wall_seconds() -> int:

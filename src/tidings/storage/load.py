@@ -89,7 +89,7 @@ class LoadedRun(msgspec.Struct, frozen=True):
     max_lateness: timedelta | None
 
     @property
-    def home(self) -> Workspace:
+    def where(self) -> Workspace:
         """The workspace it is of."""
         return workspace_of(self.tenant, self.workspace)
 

@@ -745,12 +745,13 @@ create table attempts (
     tenant_id    text        not null,                         -- as of workflow_versions
     workspace_id text        not null,
     attempt      smallint    not null,
+    provider     text        not null,
     outcome      text        not null,
     error        text        not null,
     started_at   timestamptz not null,
     ended_at     timestamptz not null,
     constraint attempts_pkey primary key (shard, item_id, attempt),
-    constraint attempts_outcome_check check (outcome in ('rejected', 'retry_later', 'unknown', 'crashed'))
+    constraint attempts_outcome_check check (outcome in ('rejected', 'retry_later', 'unknown', 'crashed', 'unavailable'))
 );
 
 

@@ -20,7 +20,7 @@ from tidings.domain.content.post_length import problem_of_post
 from tidings.domain.content.segments import problem_of_segments
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.names import BREAKS_A_LINE
-from tidings.domain.people.address import read_email, read_mailbox
+from tidings.domain.people.address import read_mailbox
 
 LONGEST_LINE = 900
 """What fits in a header of an e-mail, folded or not, with room for its name."""
@@ -129,8 +129,7 @@ def _link(text: str) -> str:
 
 _READERS: Mapping[Holds | None, Callable[[str], str]] = {
     Holds.LINE: _line,
-    Holds.SENDER: lambda text: read_mailbox(_line(text)),
-    Holds.ADDRESS: lambda text: read_email(_line(text)),
+    Holds.MAILBOX: lambda text: read_mailbox(_line(text)),
     Holds.LINK: _link,
     Holds.HEADERS: _line,
 }

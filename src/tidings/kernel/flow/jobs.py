@@ -206,9 +206,9 @@ async def _render(
         ]
     )
     crash_points.reach("after_render")
-    await know_senders(kernel, {run.home for run in runs.values()}, now)
+    await know_senders(kernel, {run.where for run in runs.values()}, now)
     made = [
-        sent_by(kernel, runs[item.id].home, message, result.fields) if isinstance(result, Rendered) else result
+        sent_by(kernel, runs[item.id].where, message, result.fields) if isinstance(result, Rendered) else result
         for item, message, result in zip(fresh, messages, rendered, strict=True)
     ]
     results = list(zip(fresh, made, strict=True))

@@ -20,6 +20,7 @@ from tidings.kernel import crash_points
 from tidings.kernel.flow.addressees import addressees_of
 from tidings.kernel.flow.case import Case
 from tidings.kernel.flow.report import Failure, read_failures
+from tidings.kernel.gate.failover import first_open
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import find_routes
 from tidings.kernel.render.renderer import Rendered, RenderJob
@@ -86,7 +87,7 @@ def _planned(
             visit=FIRST_VISIT,
             ordinal=one.ordinal,
             channel=node.channel,
-            provider=case.route.first(one.address) if case.route else "",
+            provider=first_open(kernel, case.route, one.address, now) if case.route else "",
             recipient=one.address,
             payload=payload,
             key=workflow_key(execution, node.id, FIRST_VISIT, one.ordinal),
