@@ -39,6 +39,8 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("create_rule", "update_rule", "delete_rule", "enable_rule", "disable_rule"),
             *("create_campaign", "update_campaign", "delete_campaign"),
             *("create_segment", "update_segment", "delete_segment"),
+            *("create_template", "update_template", "delete_template"),
+            *("create_sender", "update_sender", "delete_sender"),
         ],
         frozenset([MANAGER, ADMIN]),
     ),
@@ -46,6 +48,8 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
     **dict.fromkeys(["list_connections", "get_connection", "list_provider_kinds"], EVERYBODY),
+    **dict.fromkeys(["list_templates", "get_template", "list_template_versions", "preview_template"], EVERYBODY),
+    **dict.fromkeys(["list_senders", "get_sender"], EVERYBODY),
     **dict.fromkeys(
         [
             *("trigger_workflow", "trigger_bulk", "replay_dead_letters"),
@@ -112,6 +116,12 @@ MESSAGE = {"template": {"subject": "Hi", "body": "Your quote"}, "delay": "P1D"}
 RULE = {"trigger": "quote_sent", "channel": "email", "audience": "lead", "steps": [MESSAGE]}
 EVENT = {"trigger": "quote_sent", "lead": ADA}
 CAMPAIGN = {"name": "spring", "channel": "sms", "content": {"body": "News"}, "audience": {"all": True}}
+
+
+def _slug() -> str:
+    return f"n-{uuid4()}"
+
+
 BODIES: dict[str, Any] = {
     "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
     "update_workflow": lambda: {**WELCOME},
@@ -146,6 +156,10 @@ BODIES: dict[str, Any] = {
     "update_campaign": lambda: {"name": "autumn"},
     "test_campaign": lambda: {"to": "me@example.com"},
     "create_segment": lambda: {"name": f"s-{uuid4()}", "audience": {"all": True}},
+    "create_template": lambda: {"name": _slug(), "text": "Hi"},
+    "update_template": lambda: {"text": "Good day"},
+    "create_sender": lambda: {"name": _slug(), "email": "us@example.com"},
+    "update_sender": lambda: {"replyTo": "help@example.com"},
     "update_segment": lambda: {"audience": {"tag": "vip"}},
     "resolve_run": lambda: {"outcome": "sent", "note": "seen"},
     "resolve_item": lambda: {"outcome": "sent", "note": "seen"},
@@ -261,7 +275,17 @@ async def _item(engine: Engine, by: Caller) -> UUID:
     return (await engine.runs.items(by.workspace, run)).items[0].id
 
 
+async def _template(engine: Engine, by: Caller) -> UUID:
+    return (await engine.templates.create(by, {"name": _slug(), "text": "Hi"})).id
+
+
+async def _sender(engine: Engine, by: Caller) -> UUID:
+    return (await engine.senders.create(by, {"name": _slug(), "email": "us@example.com"})).id
+
+
 MAKERS = {
+    "/v1/templates": _template,
+    "/v1/senders": _sender,
     "/v1/segments": _segment,
     "/v1/campaigns": _campaign,
     "/v1/runs": _run,

@@ -33,12 +33,14 @@ from tidings.http.resource import ViewRoute
 from tidings.http.rule_requests import GivenCancel, GivenEvent, GivenRule
 from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry
 from tidings.http.segment_requests import ChangedSegment, GivenSegment
+from tidings.http.sender_requests import ChangedSender, GivenSender
 from tidings.http.sequence_requests import ChangedSequence, ChangedStep, GivenSequence, GivenStep
 from tidings.http.simulation_requests import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
     GivenWorkflowSimulation,
 )
+from tidings.http.template_requests import ChangedTemplate, GivenTemplatePreview, NewTemplate
 from tidings.http.trigger_requests import GivenNamedTrigger, GivenReplay, GivenTrigger, GivenTriggers
 from tidings.http.view_schemas import describe_views, reference
 from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
@@ -72,6 +74,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenEnrollment, GivenEnrolling, GivenEnrollmentStatus, GivenEnrollmentStatuses),
     *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
+    *(GivenSender, ChangedSender, NewTemplate, ChangedTemplate, GivenTemplatePreview),
     *(GivenRetry, GivenResolution, GivenResolutions),
     *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation, GivenConnection, ChangedConnection),
 )

@@ -29,6 +29,7 @@ from tidings.kernel.process.claim_turns import Turns
 from tidings.kernel.process.connections import ConnectionTable
 from tidings.kernel.process.in_hand import InHand
 from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
+from tidings.kernel.process.known_senders import KnownSenders
 from tidings.kernel.process.rests import HostRests, Rests
 from tidings.kernel.process.shares import ProviderShare, Shares
 from tidings.kernel.process.stops import Stops
@@ -90,6 +91,7 @@ class Kernel:
     connections: ConnectionTable = field(default_factory=ConnectionTable)
     route_table: RouteTable = field(init=False)
     roster: Roster = field(default_factory=Roster)
+    senders: KnownSenders = field(default_factory=KnownSenders)
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
     statistics: Statistics = field(init=False)

@@ -19,9 +19,12 @@ def base64url(raw: bytes) -> str:
 def from_base64url(text: str) -> bytes:
     """The bytes of base64 in either alphabet, with or without padding; raise ValueError for what is none."""
     plain = text.strip().rstrip("=").replace("+", "-").replace("/", "_")
-    raw = urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
+    try:
+        raw = urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
+    except ValueError:
+        raw = b""
     if base64url(raw) != plain:  # what is no letter of the alphabet is passed over silently
-        raise ValueError("this is no base64")
+        raise ValueError("it is no base64")
     return raw
 
 

@@ -263,7 +263,7 @@ class VendorProvider:
 
 def _judged(vendor: Vendor, item: Marked, answer: VendorAnswer) -> Outcome:
     outcome = vendor.judge(item, answer)
-    if isinstance(outcome, Unavailable) and item.recipient in outcome.reason:
+    if isinstance(outcome, Unavailable) and item.recipient and item.recipient in outcome.reason:
         # A vendor may quote whom the message was for, and this reason is shown to operators of every workspace.
         return Unavailable(outcome.reason.replace(item.recipient, "the recipient"), is_refused=outcome.is_refused)
     return outcome
@@ -309,6 +309,12 @@ def judge_refusal(answer: VendorAnswer, provider_class: ProviderClass, words: ob
     if answer.status < 500:
         return Rejected(reason)
     return Unknown(reason)
+
+
+def code_in(fields: Mapping[str, Any]) -> int | None:
+    """The number that a vendor gives an error; None where it gives none."""
+    code = fields.get("code")
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 def wall_seconds() -> int:

@@ -30,9 +30,11 @@ from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.audience_chunks import every_chunk
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, name_audience, no_contact
-from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.render.renderer import RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 from tidings.kernel.start.trigger import Started
 from tidings.kernel.templates import know_templates
+from tidings.resources.campaign_templates import check_linked, link_campaign
 from tidings.resources.names import name_definitions
 from tidings.resources.pages import id_of
 from tidings.resources.reach import count_audience, is_empty
@@ -192,12 +194,12 @@ class Campaigns:
             posts = sum(1 for _ in found.definition.posts())
             return AudienceCount(matching=posts, reachable=posts, without_address=0, refused=0)
         audience = await self.audience_of(workspace, found.definition)
-        sources = found.definition.message.templates.values()
+        sources = (await link_campaign(self._kernel, workspace, found)).definition.message.templates.values()
         return await count_audience(self._kernel, workspace, audience, found.channel, sources)
 
     async def preview(self, workspace: Workspace, id: UUID, contact_id: ContactReference | None = None) -> Previews:
         """Return what a contact, or else the first of the audience, would receive at this moment."""
-        found = await self.load(workspace, id)
+        found = await link_campaign(self._kernel, workspace, await self.load(workspace, id))
         if not found.channel.reaches_contacts:
             return await self._preview_posts(workspace, found)
         person = await self._somebody(workspace, found.definition, contact_id)
@@ -324,6 +326,7 @@ class Campaigns:
             await self.audience_of(workspace, campaign)
         if campaign is None or problems:
             raise CampaignInvalid(problems)
+        await check_linked(self._kernel, workspace, campaign)
         return campaign
 
     async def audience_of(self, workspace: Workspace, campaign: CampaignDefinition) -> Audience:
@@ -375,10 +378,8 @@ class Campaigns:
         data = _data(found) | ({CONTACT: person.data} if person else {})
         jobs = [RenderJob(one.templates, data, HTML_FIELDS, now, workspace, one.needs_finishing) for one in messages]
         rendered = await self._kernel.renderer.render(jobs)
-        return [
-            one.payload(result.fields) if isinstance(result, Rendered) else result
-            for one, result in zip(messages, rendered, strict=True)
-        ]
+        await know_senders(self._kernel, [workspace], now)
+        return [sent_by(self._kernel, workspace, *one) for one in zip(messages, rendered, strict=True)]
 
     async def _preview_posts(self, workspace: Workspace, found: FoundCampaign) -> Previews:
         posts = list(found.definition.posts())

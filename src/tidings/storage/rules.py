@@ -4,6 +4,7 @@ Reached from resources/rules.py and kernel/start/event.py.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
@@ -12,6 +13,7 @@ import asyncpg
 import msgspec
 from msgspec import Struct
 
+from tidings.domain.content.linking import FROZEN
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
@@ -38,6 +40,7 @@ class FoundRule(Struct, frozen=True, kw_only=True):
     audience: RuleAudience
     enabled: bool
     steps: Sequence[Json]
+    templates: Json
     created_at: datetime
     updated_at: datetime
 
@@ -54,7 +57,7 @@ class FoundRule(Struct, frozen=True, kw_only=True):
     @property
     def definition(self) -> RuleDefinition:
         """The rule as events are routed by it."""
-        return _read(self.id, self.key, self.enabled, self.steps)
+        return _read(self.id, self.key, self.enabled, self.steps, self.templates)
 
 
 class RuleOrFallback(Struct, frozen=True, kw_only=True):
@@ -67,6 +70,7 @@ class RuleOrFallback(Struct, frozen=True, kw_only=True):
     enabled: bool
     steps: str
     """As JSON: what was read before need not be read again."""
+    templates: str
     is_fallback: bool
 
     @property
@@ -77,17 +81,18 @@ class RuleOrFallback(Struct, frozen=True, kw_only=True):
     @property
     def definition(self) -> RuleDefinition:
         """The rule as events are routed by it; while it stays as it is, the same object each time."""
-        given = self.id, self.key, self.enabled, self.steps
-        return _read_kept(*given) if len(self.steps) <= LONGEST_KEPT else _read_json(*given)
+        given = self.id, self.key, self.enabled, self.steps, self.templates
+        is_short = len(self.steps) + len(self.templates) <= LONGEST_KEPT
+        return _read_kept(*given) if is_short else _read_json(*given)
 
 
-def _read(id: UUID, key: RuleKey, enabled: bool, steps: object) -> RuleDefinition:
-    read = read_rule({**key._asdict(), "enabled": enabled, "steps": steps}, is_stored=True)
-    return RuleDefinition(read.key, read.enabled, read.steps, id)
+def _read(id: UUID, key: RuleKey, enabled: bool, steps: object, templates: object) -> RuleDefinition:
+    stored = {**key._asdict(), "enabled": enabled, "steps": steps, FROZEN: templates}
+    return replace(read_rule(stored, is_stored=True), id=id)
 
 
-def _read_json(id: UUID, key: RuleKey, enabled: bool, steps: str) -> RuleDefinition:
-    return _read(id, key, enabled, msgspec.json.decode(steps))
+def _read_json(id: UUID, key: RuleKey, enabled: bool, steps: str, templates: str) -> RuleDefinition:
+    return _read(id, key, enabled, msgspec.json.decode(steps), msgspec.json.decode(templates))
 
 
 _read_kept = lru_cache(maxsize=MOST_KEPT)(_read_json)
@@ -104,6 +109,7 @@ async def insert_rule(
     audience: RuleAudience,
     enabled: bool,
     steps: Sequence[Json],
+    templates: Json,
     required: Sequence[str],
     now: datetime,
 ) -> None:
@@ -124,10 +130,18 @@ async def lock_rule(
 
 
 async def update_rule(
-    tx: Tx, *, id: UUID, key: RuleKey, enabled: bool, steps: Sequence[Json], required: Sequence[str], now: datetime
+    tx: Tx,
+    *,
+    id: UUID,
+    key: RuleKey,
+    enabled: bool,
+    steps: Sequence[Json],
+    templates: Json,
+    required: Sequence[str],
+    now: datetime,
 ) -> None:
     """Write a rule, or raise Conflict when another has its key."""
-    given = {**key._asdict(), "enabled": enabled, "steps": steps, "required": required}
+    given = {**key._asdict(), "enabled": enabled, "steps": steps, "templates": templates, "required": required}
     try:
         await tx.fetch(_SQL["update_rule"], id=id, now=now, **given)
     except asyncpg.UniqueViolationError as error:

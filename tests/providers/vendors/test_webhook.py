@@ -155,7 +155,7 @@ def test_it_says_whom_it_can_reach() -> None:
     accepts = CATALOGUE["webhook"].accepts
 
     assert accepts is not None
-    assert [accepts(one) for one in ("default", "https://example.com/x", "http://example.com", "")] == [
+    assert [accepts(one) for one in ("default", "https://example.com/x", "http://example.com", "https://")] == [
         *(True, True),
         *(False, False),
     ]

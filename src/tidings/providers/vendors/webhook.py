@@ -28,10 +28,8 @@ from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater,
 from tidings.domain.flow.provider import Blind, Doubtful, Evidence, Keyed, Provider, ProviderClass
 from tidings.domain.workflows.signing import PREFIX, secret_bytes, standard_headers
 from tidings.providers.http_request import HttpRequest
+from tidings.providers.message_fields import is_default
 from tidings.providers.vendor_api import RecipientHosts, VendorAnswer, VendorCalls, nothing_to_ask, wall_seconds
-
-DEFAULT = "default"
-"""The recipient that stands for the connection's own address."""
 
 
 class Webhook:
@@ -42,10 +40,10 @@ class Webhook:
 
     async def request(self, item: Marked, calls: VendorCalls, until: float) -> HttpRequest | Outcome:  # noqa: ARG002
         """Write the request, signed with each secret that is valid now."""
-        url = self._url if item.recipient == DEFAULT else item.recipient
+        url = self._url if is_default(item.recipient) else item.recipient
         if not url:
             return Rejected("it is for the connection's own address, which has none: set `url`, or name an address")
-        if item.recipient != DEFAULT and not _is_https(url):
+        if not is_default(item.recipient) and not _is_https(url):
             return Rejected("its recipient is no https:// address: name one, or `default` for the connection's own")
         body = _body(item)
         if isinstance(body, Rejected):
@@ -96,7 +94,7 @@ def _is_https(url: str) -> bool:
 
 
 def _accepts(recipient: str) -> bool:
-    return recipient == DEFAULT or _is_https(recipient)
+    return is_default(recipient) or _is_https(recipient)
 
 
 def _problem_of_secret(value: str) -> str | None:
