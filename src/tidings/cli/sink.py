@@ -43,7 +43,7 @@ def sink(
 ) -> None:
     """Take mail and vendors' calls, show them, and send nothing on: for trying things without an account.
 
-    It answers as mailbox providers and vendors do, also with the refusals they really give. Ctrl-C ends it.
+    It answers as mailbox providers and vendors do, also with refusals like theirs. Ctrl-C ends it.
     """
     from tidings.sink.chance import read_share
     from tidings.sink.running import running_sink
