@@ -1,7 +1,7 @@
 """Chat through a Slack app's bot token: resolvable, since each message carries our key in its metadata.
 
-What became of a message is read in the history of its channel, which is the channel itself: what is not there after
-ten minutes is seen by nobody. That needs the scope channels:history (groups:history, im:history), the app in the
+What is in the history of its channel was posted; what is not may have been deleted, or be listed later, and stays in
+doubt. That needs the scope channels:history (groups:history, im:history), the app in the
 channel, and the channel's id; without them nothing can be told. Slack says of internal_error and fatal_error that some
 part of the operation may have succeeded.
 """
