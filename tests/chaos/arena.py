@@ -26,7 +26,7 @@ from tests.chaos.book import Book, Intended, read_intended
 from tests.chaos.history import offences, watch
 from tests.chaos.processes import REPOSITORY, ApiProcess, WorkerProcess, start
 from tests.chaos.troubles import Troubles
-from tests.chaos.waiting import DEADLINE_SECONDS, FEED_SECONDS, Overdue, until
+from tests.chaos.waiting import DEADLINE_SECONDS, FEED_SECONDS, MOST_FEEDINGS, Overdue, until
 from tests.chaos.workload import Workload
 from tidings.config import Config
 from tidings.embedded.processes import children_of
@@ -157,11 +157,11 @@ class Arena(Troubles):
         self.faults.kills[str(worker.crash_at).partition(":")[0]] += 1
 
     async def crash_worker(self, crash_at: str, feed: Callable[[], Awaitable[None]]) -> None:
-        """Have a worker die at a point, feeding it until it gets there: others may be faster."""
+        """Have a worker die at a point, feeding it until it gets there: others hear of new work first."""
         victim = await self.start_worker(crash_at)
         await feed()
         await until(f"{crash_at} starts", lambda: victim.is_working() or victim.code is not None)
-        for _ in range(round(DEADLINE_SECONDS / FEED_SECONDS)):
+        for _ in range(MOST_FEEDINGS):
             with suppress(Overdue):
                 return await self.until_crashed(victim, FEED_SECONDS)
             await feed()

@@ -83,3 +83,12 @@ async def test_a_run_and_a_sequence_handed_over_from_old_workers_to_new_ones_rea
         findings = await prove_everybody(arena, products)
 
     assert findings.workloads == {f"{CAMPAIGN} keyed": 600, **{f"{ENROLLMENT} {provider}": 200 for provider in STEPS}}
+
+
+async def test_what_is_in_doubt_for_other_tenants_is_ended_with_keys_of_their_own(arena: Arena) -> None:
+    async with open_products(arena) as products:
+        await arena.workload.start_flood("blind", 3, "broken")
+        await arena.workload.start_executions("blind", 2, "drop")
+        findings = await prove_everybody(arena, products)
+
+    assert findings.tallies["blind"].sent == 5

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 DEADLINE_SECONDS = 60.0
 POLL_SECONDS = 0.05
 FEED_SECONDS = 4.0
+MOST_FEEDINGS = 45
 
 
 class Overdue(AssertionError):

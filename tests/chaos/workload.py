@@ -74,9 +74,9 @@ class Workload:
         """Trigger with keys that may have been used already; tells which were."""
         return await self._trigger(f"one-{provider}", triggers)
 
-    async def start_flood(self, provider: str, count: int) -> str:
+    async def start_flood(self, provider: str, count: int, mode: str = "to") -> str:
         """Trigger so many executions of one tenant at once; return the flood's name."""
-        triggers = self.triggers(provider, count)
+        triggers = self.triggers(provider, count, mode)
         recipients = [str(one.data["name"]) for one in triggers]
         self._book.write({"floods": {recipients[0]: recipients}})
         await self._trigger_for(FLOODING, provider, triggers)

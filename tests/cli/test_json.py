@@ -25,6 +25,7 @@ from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.views.campaigns import AudienceCount, Campaign
+from tidings.views.connections import ProviderConnection, ProviderKindView
 from tidings.views.contacts import Contact, ErasedAddress, Imported
 from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.views.events import Event, Explained
@@ -302,6 +303,16 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     made = tour("keys", "create", "app", "--role", "systemAdmin", like=CreatedKey)
     tour("keys", "list", like=ApiKey)
     tour("keys", "revoke", made["id"])
+    sender = ("--set", "host=smtp.example.com", "--set", "from=you@example.com")
+    tour("connections", "kinds", like=ProviderKindView)
+    tour("connections", "add", "own", "smtp", *sender, "--limits", '{"perMinute": 9}', like=ProviderConnection)
+    tour("connections", "list", like=ProviderConnection)
+    tour("connections", "show", "own", like=ProviderConnection)
+    tour("connections", "update", "own", "--weight", "2", like=ProviderConnection)
+    tour("connections", "disable", "own", like=ProviderConnection)
+    tour("connections", "enable", "own", like=ProviderConnection)
+    tour("connections", "reset", "own", like=ProviderConnection)
+    tour("connections", "remove", "own", "--yes")
     tour("functions", "set", "send", "https://example.com/f", like=FunctionAddress)
     tour("functions", "list", like=FunctionAddress)
     await execute(tour.tidings.settings["DATABASE_URL"], SILENT_HOST)
@@ -333,7 +344,20 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "simulations": (look_at_simulations, frozenset(["simulate"])),
     "administration": (
         look_at_the_rest,
-        frozenset(["db", "keys", "functions", "workspaces", "tenants", "providers", "secrets", "workers", "verify"]),
+        frozenset(
+            [
+                "connections",
+                "db",
+                "keys",
+                "functions",
+                "workspaces",
+                "tenants",
+                "providers",
+                "secrets",
+                "workers",
+                "verify",
+            ]
+        ),
     ),
 }
 

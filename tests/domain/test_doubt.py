@@ -50,6 +50,13 @@ def verdict(
     )
 
 
+def test_a_repeat_under_a_key_waits_as_long_as_the_provider_needs_to_know_it() -> None:
+    minute = timedelta(minutes=1)
+
+    assert verdict(Keyed(DAY, settle=minute), DoubtPolicy.HOLD, True) == CallAgain(minute)
+    assert verdict(Keyed(DAY, settle=minute), DoubtPolicy.HOLD, True, DAY) == Hold()
+
+
 def test_the_table_is_complete() -> None:
     assert set(AS_BLIND) == set(CASES)
 

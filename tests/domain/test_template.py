@@ -340,7 +340,7 @@ def test_a_sample_is_the_same_whenever_the_message_is_rendered_and_another_for_o
         ("{% if %}", "missing expression", 1, 4),
         ("ok\n{{ x | shout }}", "unknown filter 'shout'", 2, 8),
         ("{% include '/etc/passwd' %}", "unexpected tag 'include'", 1, 4),
-        ("{% render 'x' %}", "unexpected tag 'render'", 1, 4),
+        ("{% render x %}", "takes the name of a template in quotes", 1, 4),
         ("{% teleport %}", "unexpected tag 'teleport'", 1, 4),
         ("x{% raw %}{{ y", "'raw' is never closed", 1, 2),
         ("{{ a b }}", "expected", 1, 6),

@@ -39,12 +39,17 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("create_rule", "update_rule", "delete_rule", "enable_rule", "disable_rule"),
             *("create_campaign", "update_campaign", "delete_campaign"),
             *("create_segment", "update_segment", "delete_segment"),
+            *("create_template", "update_template", "delete_template"),
+            *("create_sender", "update_sender", "delete_sender"),
         ],
         frozenset([MANAGER, ADMIN]),
     ),
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
+    **dict.fromkeys(["list_connections", "get_connection", "list_provider_kinds"], EVERYBODY),
+    **dict.fromkeys(["list_templates", "get_template", "list_template_versions", "preview_template"], EVERYBODY),
+    **dict.fromkeys(["list_senders", "get_sender"], EVERYBODY),
     **dict.fromkeys(
         [
             *("trigger_workflow", "trigger_bulk", "replay_dead_letters"),
@@ -83,7 +88,8 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("create_key", "list_keys", "revoke_key", "list_audit_log"),
             *("list_functions", "set_function", "delete_function", "list_providers"),
             *("get_signing_secret", "rotate_signing_secret", "list_function_hosts", "reset_function_host"),
-            *("list_workspaces", "get_workspace"),
+            *("list_workspaces", "get_workspace", "create_connection", "update_connection", "delete_connection"),
+            *("enable_connection", "disable_connection", "reset_connection"),
         ],
         frozenset([ADMIN]),
     ),
@@ -111,6 +117,12 @@ MESSAGE = {"template": {"subject": "Hi", "body": "Your quote"}, "delay": "P1D"}
 RULE = {"trigger": "quote_sent", "channel": "email", "audience": "lead", "steps": [MESSAGE]}
 EVENT = {"trigger": "quote_sent", "lead": ADA}
 CAMPAIGN = {"name": "spring", "channel": "sms", "content": {"body": "News"}, "audience": {"all": True}}
+
+
+def _slug() -> str:
+    return f"n-{uuid4()}"
+
+
 BODIES: dict[str, Any] = {
     "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
     "update_workflow": lambda: {**WELCOME},
@@ -120,6 +132,8 @@ BODIES: dict[str, Any] = {
     "trigger_bulk": lambda: {"triggers": [{"workflow": "welcome", "data": ADA}]},
     "workflow_enqueue": lambda: {"action": "enqueue", "payload": {"workflow": "welcome", "data": ADA}},
     "replay_dead_letters": lambda: {"where": {}, "dryRun": True},
+    "create_connection": lambda: {**_new_connection()},
+    "update_connection": lambda: {"weight": 2},
     "set_function": lambda: {"url": "https://example.com/f"},
     "create_key": lambda: {"name": "another", "role": "workerService"},
     "set_workspace": lambda: {"weight": 2},
@@ -143,6 +157,10 @@ BODIES: dict[str, Any] = {
     "update_campaign": lambda: {"name": "autumn"},
     "test_campaign": lambda: {"to": "me@example.com"},
     "create_segment": lambda: {"name": f"s-{uuid4()}", "audience": {"all": True}},
+    "create_template": lambda: {"name": _slug(), "text": "Hi"},
+    "update_template": lambda: {"text": "Good day"},
+    "create_sender": lambda: {"name": _slug(), "email": "us@example.com"},
+    "update_sender": lambda: {"replyTo": "help@example.com"},
     "update_segment": lambda: {"audience": {"tag": "vip"}},
     "resolve_run": lambda: {"outcome": "sent", "note": "seen"},
     "resolve_item": lambda: {"outcome": "sent", "note": "seen"},
@@ -188,6 +206,16 @@ def test_every_operation_is_in_the_table_of_this_test() -> None:
 
 async def _key(engine: Engine, by: Caller) -> UUID:
     return (await engine.access.create_key(by, "some key", WORKER)).id
+
+
+async def _connection(engine: Engine, by: Caller) -> UUID:
+    return (await engine.connections.create(by, _new_connection())).id
+
+
+def _new_connection() -> dict[str, Any]:
+    settings = {"host": "smtp.example.com", "from": "you@example.com"}
+    # Disabled, so that what others start goes on as it did.
+    return {"name": f"c-{uuid4()}", "provider": "smtp", "settings": settings, "enabled": False}
 
 
 async def _function(engine: Engine, by: Caller) -> UUID:
@@ -248,13 +276,24 @@ async def _item(engine: Engine, by: Caller) -> UUID:
     return (await engine.runs.items(by.workspace, run)).items[0].id
 
 
+async def _template(engine: Engine, by: Caller) -> UUID:
+    return (await engine.templates.create(by, {"name": _slug(), "text": "Hi"})).id
+
+
+async def _sender(engine: Engine, by: Caller) -> UUID:
+    return (await engine.senders.create(by, {"name": _slug(), "email": "us@example.com"})).id
+
+
 MAKERS = {
+    "/v1/templates": _template,
+    "/v1/senders": _sender,
     "/v1/segments": _segment,
     "/v1/campaigns": _campaign,
     "/v1/runs": _run,
     "/v1/outbox": _item,
     "/v1/api-keys": _key,
     "/v1/functions": _function,
+    "/v1/connections": _connection,
     "/v1/signing-secret": _signed,
     "/v1/contacts": _contact,
     "/v1/workflows": _workflow,

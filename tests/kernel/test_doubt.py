@@ -14,6 +14,7 @@ from tests.kernel.scenes import (
     crash_in_call,
     deploy,
     email,
+    graph,
     plan_runs,
     row,
     start,
@@ -24,6 +25,7 @@ from tests.stored import items_in_doubt, stored_execution, stored_run
 from tidings.domain.campaigns.run import RunStatus
 from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.execution import ExecutionStatus
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unknown
 from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found, Keyed, Resolvable
 from tidings.engine import Engine
@@ -140,6 +142,33 @@ async def test_keyed_after_a_crash_is_called_again_with_the_same_key_and_body(
     first, again = provider.calls[:2]
     assert (first.key, first.payload, first.attempt) == (again.key, again.payload, again.attempt - 1)
     assert {tuple(each) for each in await sql.fetch(STATE)} == {("sent", False)}
+    await assert_kept(engine)
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+async def test_keyed_is_repeated_only_once_the_provider_knows_its_key(
+    engine: Engine, other: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql, crashes: bool
+) -> None:
+    provider.provider_class = Keyed(timedelta(hours=24), settle=timedelta(minutes=20))
+    await deploy(engine, 1)
+    await plan_runs(engine)
+    if crashes:
+        await crash_in_call(engine, provider)
+        clock.advance(minutes=6)
+        await work(other)
+    else:
+        provider.script["p1@example.com"] = [Unknown("reset")]
+        await work(engine)
+    calls = len(provider.calls)
+
+    clock.advance(minutes=19)
+    await work(other)
+    too_early = len(provider.calls)
+    clock.advance(minutes=2)
+    await work(other)
+
+    assert (calls, too_early, len(provider.calls)) == (1, 1, 2)
+    assert await row(sql, STATE) == ("sent", False)
     await assert_kept(engine)
 
 
@@ -427,6 +456,31 @@ async def test_a_look_up_that_raises_says_nothing_and_takes_nobody_with_it(
 
     found = await sql.fetch("select status, in_doubt from outbox order by ordinal")
     assert [tuple(each) for each in found] == [("queued", True), ("sent", False)]
+
+
+async def test_a_look_up_is_told_whose_message_it_is_and_what_was_handed_over(
+    engine: Engine, clock: ManualClock, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Doubtful] = []
+
+    async def find(item: Doubtful) -> Evidence:
+        asked.append(item)
+        return Found("m-7")
+
+    monkeypatch.setattr(provider, "look_up", find)
+    provider.provider_class = Resolvable(authoritative=False, settle=timedelta(0))
+    provider.answer = Unknown("reset")
+    here = Workspace("acme", "sales")
+    await engine.define("flow", graph(email()), here)
+    await engine.trigger("flow", {}, "k1", here)
+    await work(engine)
+    clock.advance(hours=1)
+
+    await work(engine)
+
+    [item], [call] = asked, provider.calls
+    assert (item.workspace, item.recipient, item.key) == (here, call.recipient, call.key)
+    assert item.payload == call.payload
 
 
 async def test_the_end_of_a_repeated_call_decides(

@@ -1,6 +1,7 @@
 """Events: one row, one job and its items in one transaction; once for each key, whatever happens to the answer."""
 
 import asyncio
+import contextvars
 import json
 from datetime import timedelta
 from typing import Any
@@ -29,14 +30,64 @@ from tests.kernel.event_scenes import (
 from tests.kernel.people import make
 from tests.kernel.scenes import Sql, assert_kept, claim, crash_in_call, row, with_lossy_database, work
 from tidings.domain.caller import Caller
+from tidings.domain.content import template
 from tidings.domain.errors import Conflict, EventInvalid, RendererUnavailable
 from tidings.domain.flow.ids import Workspace, shard_of
 from tidings.domain.flow.item import Channel, Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater
+from tidings.domain.rules.rule import RuleDefinition
 from tidings.engine import Engine, Resolution
+from tidings.kernel.start.ruling import find_ruling
+from tidings.kernel.templates import CHEAP_MARKUP_CHARS
 from tidings.providers.fake import FakeProvider
 from tidings.resources.outbox import OutboxFilter
 from tidings.storage.events import ItemsRefused, route_event
+from tidings.storage.rules import LONGEST_KEPT
+
+# Reading rules
+
+
+async def test_a_rule_is_read_once_while_it_stays_as_it_is_and_anew_after_each_change(engine: Engine) -> None:
+    rule = await make_rule(engine)
+
+    async def read() -> RuleDefinition:
+        [found] = (await find_ruling(engine.kernel, Workspace(), "quote_sent")).rules.values()
+        return found
+
+    first = await read()
+    assert await read() is first
+
+    changed = {"trigger": "quote_sent", "channel": "email", "audience": "lead", "steps": [step(), step(delay="PT1H")]}
+    await engine.rules.update(ME, rule.id, changed)
+    assert [one.delay for one in (await read()).enabled_steps] == [timedelta(), timedelta(hours=1)]
+    await engine.rules.update(ME, rule.id, {**changed, "enabled": False})
+    assert not (await read()).enabled
+    await engine.rules.delete(ME, rule.id)
+    await make_rule(engine)
+    assert (await read()).id != first.id
+
+
+async def test_a_rule_too_long_to_be_kept_is_read_each_time(engine: Engine) -> None:
+    await make_rule(engine, step(template={"subject": "Long", "body": "x" * LONGEST_KEPT}))
+
+    found = [await find_ruling(engine.kernel, Workspace(), "quote_sent") for _ in range(2)]
+
+    [first], [second] = (one.rules.values() for one in found)
+    assert first == second
+    assert first is not second
+
+
+async def test_an_expensive_template_is_read_in_the_rendering_process_before_an_event_is_checked(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "{{ lead.name }}" * (CHEAP_MARKUP_CHARS // 5)
+    await make_rule(engine, step(template={"subject": "Hello", "body": body}))
+    monkeypatch.setattr(template, "parse", lambda *_, **__: pytest.fail("parsed in this process"))
+
+    sending = contextvars.Context().run(asyncio.ensure_future, send(engine))  # knows nothing of the rule's making
+
+    assert outcomes(await sending)["email", "lead"] == "enqueued"
+
 
 # Storing
 

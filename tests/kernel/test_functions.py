@@ -12,7 +12,7 @@ from tests.conftest import ManualClock
 from tests.kernel.scenes import Sql, assert_kept, delay, email, frozen_in_call, graph, row, until
 from tests.stored import TESTER, stored_execution
 from tidings.domain.caller import Caller
-from tidings.domain.connections.route import Route
+from tidings.domain.connections.route import SendingRoute
 from tidings.domain.flow.execution import ExecutionStatus
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unknown
@@ -213,7 +213,7 @@ async def test_a_function_that_must_not_be_called_again_has_a_provider_of_its_ow
     await know_routes(kernel, [], await kernel.clock.now())
 
     called = [kernel.route_of(Workspace(), node) for node in nodes]  # type: ignore[arg-type]
-    assert called == [Route("fake_once"), Route("fake")]
+    assert called == [SendingRoute("fake_once"), SendingRoute("fake")]
 
 
 async def test_an_execution_paused_past_its_timeout_sleeps_like_any_other_and_ends_when_resumed(

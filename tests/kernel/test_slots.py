@@ -231,6 +231,15 @@ async def test_rule_12_a_provider_that_keeps_timing_out_gets_ever_longer_rests()
     assert slots.rest_after(Unknown("timeout"), now, now) is None
 
 
+async def test_rule_12_one_host_of_many_that_does_not_answer_rests_alone() -> None:
+    slots, now, minute = Slots(10), datetime(2026, 3, 2, tzinfo=UTC), timedelta(minutes=1)
+
+    of_all = slots.rest_after(RetryLater("not so fast", minute, uses_attempt=False), now, now)
+    of_one = slots.rest_after(RetryLater("no answer", minute, uses_attempt=False, is_unanswered=True), now, now)
+
+    assert (of_all, of_one) == (minute, None)
+
+
 async def test_rule_12_a_rest_is_never_made_shorter_by_another_answer(
     engine: Engine, clock: ManualClock, provider: FakeProvider, sql: Sql
 ) -> None:

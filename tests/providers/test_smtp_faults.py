@@ -196,6 +196,8 @@ VERDICTS = [
     ("RCPT", "550 no such user", Rejected, None),
     ("DATA", "554 5.3.2 closed for today", RetryLater, True),
     ("dot", "554 5.7.1 spam", Rejected, None),
+    ("dot", "554 5.7.9 Message not accepted for policy reasons", Rejected, None),
+    ("dot", "535 5.7.8 credentials, please", Unavailable, True),
     ("dot", "552 message too big", Rejected, None),
     ("dot", "452 4.3.1 disk full", RetryLater, True),
     ("dot", "454 4.7.0 slower", RetryLater, False),

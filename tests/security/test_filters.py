@@ -31,7 +31,7 @@ OF_A_TENANT = {"api_keys", "audit_log", "tenants"}
 """What belongs to a whole tenant: no workspace is named."""
 OF_A_WORKSPACE = {
     *("workflows", "workflow_versions", "sequences", "sequence_steps", "functions", "contacts", "contact_tags"),
-    *("workspaces", "signing_secrets"),
+    *("workspaces", "signing_secrets", "connections", "templates", "template_versions", "senders", "default_senders"),
     *("segments", "executions", "execution_log", "campaigns", "runs", "jobs", "rules", "events", "outbox", "attempts"),
 }
 EXCEPTIONS: Mapping[str, set[str]] = {
@@ -54,6 +54,7 @@ EXCEPTIONS: Mapping[str, set[str]] = {
     "its answer carries the workspace, and the caller refuses another": {"resolve.find_item", "load.load_runs"},
     "takes the id of an audit entry that this very call has made up": {"resolve.find_audit"},
     "follows, in one transaction, a lock of the row that names whose it is": {
+        *("templates.latest_template_version", "templates.describe_template"),
         *("define.latest_version", "define.touch_workflow", "sequences.remove_step", "sequences.change_settings"),
         *("sequences.pause_sequence", "sequences.delete_sequence", "workflows.rename_workflow"),
         *("workflows.describe_workflow", "rules.update_rule", "resolve.resolve_item", "resolve.reopen_execution"),

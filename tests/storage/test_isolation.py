@@ -50,7 +50,10 @@ EVERY_SHAPE = [one for _, one in ALL] + [
     for way in WAYS
 ]
 """Every statement, and those that find contacts by each of the indexes."""
-WITH_ID = ("contacts", "outbox", "campaigns", "segments", "workflows", "rules", "api_keys", "events")
+WITH_ID = (
+    *("connections", "contacts", "outbox", "campaigns", "segments", "workflows", "rules", "api_keys", "events"),
+    *("templates", "senders"),
+)
 ID = "select id from {}"
 TABLES = """
     select table_name from information_schema.columns join information_schema.tables using (table_schema, table_name)
@@ -61,10 +64,11 @@ EQUALS = r"(?:\w+\.)?{column} (?:=|is not distinct from) \${number}\b"
 """A filter, in either way that statements write it."""
 SAY_NOTHING = {"remove_contact_tags"}
 """Statements that return no rows; what they change is looked at."""
+RENDERS = "{% render 'same' %}"
 FLOW = {
     "entryNodeId": "hello",
     "nodes": [
-        {"id": "hello", "type": "email", "to": "{{ to }}", "subject": "Hi", "body": "Welcome"},
+        {"id": "hello", "type": "email", "to": "{{ to }}", "subject": "Hi", "html": RENDERS, "sender": "same"},
         {"id": "wait", "type": "delay", "duration": "P1D"},
     ],
     "edges": [{"from": "hello", "to": "wait"}],
@@ -93,6 +97,9 @@ async def fill(engine: Engine, home: Workspace) -> None:
     alike = {"company": "Acme", "status": "active", "tags": ["vip"]}
     people = [{"externalId": name, "name": name, "email": f"{name}@example.com", **alike} for name in NAMES]
     ada, *_ = [one.id for one in await engine.contacts.upsert_many(ann, people)]
+    await engine.senders.create(ann, {"name": "same", "email": "us@example.com", "defaultFor": ["email"]})
+    await engine.templates.create(ann, {"name": "same", "text": "News"})
+    await engine.templates.create(ann, {"name": "outer", "text": RENDERS})
     await engine.workflows.create(ann, "same", FLOW)
     for key, to in (("k1", "ada@example.com"), ("k2", "refused@example.com")):
         await engine.executions.trigger(ann, "same", {"to": to}, key, contact_id=ada, correlated=True)
@@ -108,6 +115,9 @@ async def fill(engine: Engine, home: Workspace) -> None:
     await engine.deploy(replace(doubtful, idempotency_key="k2", scheduled_for=NOW + timedelta(days=90)), home)
     rule = {"trigger": "quote", "channel": "email", "audience": "lead", "steps": [{"template": content}]}
     await engine.rules.create(ann, rule)
+    written = {"subject": "News", "html": RENDERS, "sender": "same"}
+    await engine.rules.create(ann, {**rule, "trigger": "mail", "steps": [{"template": written}]})
+    await engine.campaigns.create(ann, {**letter, "content": written})
     # What is told apart by its value alone would not be missed.
     await engine.rules.create(ann, {**rule, "trigger": f"quote_{home.tenant}_{home.name}"})
     await engine.events.send(ann, {"trigger": "quote", "idempotencyKey": "k1", "lead": {"contactId": str(ada)}})
@@ -137,6 +147,13 @@ async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock, sql
         " select tenant_id, workspace_id, $1, updated_at from workspaces",
         SECRET,
     )
+    await sql.execute(
+        "insert into connections (tenant_id, workspace_id, id, name, channel, kind, settings, credential_names,"
+        " credentials, limits, position, weight, is_sticky, is_enabled, is_removed, version, created_at, updated_at)"
+        " select tenant_id, workspace_id, gen_random_uuid(), 'same', 'push', 'fcm', '{}', '{key}', $1, '{}', 1, 1,"
+        " false, false, false, 1, updated_at, updated_at from workspaces",
+        SECRET,
+    )
     return engine
 
 
@@ -144,7 +161,18 @@ async def every(sql: Sql, query: str, *given: object) -> list[Any]:
     return [row[0] for row in await sql.fetch(query, *given)]
 
 
-NAMED = ("contacts", "executions", "runs", "workflows", "events", "campaigns", "segments", "rules", "api_keys")
+NAMED = (
+    "connections",
+    "contacts",
+    "executions",
+    "runs",
+    "workflows",
+    "events",
+    "campaigns",
+    "segments",
+    "rules",
+    "api_keys",
+)
 
 
 async def values_for(sql: Sql) -> dict[str, Values]:
@@ -196,6 +224,9 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "campaign_id": await every(sql, ID.format("campaigns")),
         "segment_id": await every(sql, "select id::text from segments"),
         "step_id": await every(sql, "select id::text from sequence_steps"),
+        "template_id": await every(sql, ID.format("templates")),
+        "names": [["same"]],
+        "words": [["News"]],
         "subject_id": await every(sql, "select distinct subject_id from audit_log"),
     }
     return {"": common} | await values_of_their_own(sql, contacts)
@@ -242,7 +273,23 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "rate_per_minute": [None],
             "max_lateness": [None],
         },
+        "list_templates": {"kind": [None]},
+        "clear_default_senders": {"channels": [[]], "id": await every(sql, ID.format("senders"))},
+        "change_sender": {"display_name": [None], "addresses": ["{}"], "reply_to": [None]},
         "change_segment": {"audience": [EVERYONE]},
+        "change_connection": {
+            "settings": ["{}"],
+            "limits": ["{}"],
+            "credential_names": [["key"]],
+            "credentials": [SECRET],
+            "position": [2],
+            "weight": [3],
+            "is_sticky": [True],
+            "is_enabled": [False],
+            "version": [2],
+        },
+        "remove_connection": {"version": [2]},
+        "forget_credentials": {"sealed": [SECRET], "version": [2]},
         "forget_secret": {"secret": [SECRET]},
         "forget_signing_secret": {"secret": [SECRET]},
         "reseal_value": {"sealed": [SECRET], "resealed": [b"sealed anew"]},

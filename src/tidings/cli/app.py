@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from tidings.cli.lazy import LazyGroup, Makers, commands_in, group
 from tidings.version import __version__
 
-COMMANDS = ("trigger", "verify", "worker", "serve", "up", "demo")
+COMMANDS = ("trigger", "verify", "worker", "serve", "up", "demo", "sink")
 """The commands of no group. What each does is said where it is defined."""
 GROUPS = {
     "db": "The database: its tables and where it is.",
@@ -24,6 +24,8 @@ GROUPS = {
     "simulate": "Run the next weeks in seconds, on a scratch database: nothing leaves.",
     "campaigns": "Campaigns: what is said, to whom, when and how fast.",
     "segments": "Segments: audiences under a name, looked at anew whenever they are used.",
+    "senders": "Senders: whom messages are from.",
+    "templates": "Templates: what is written once, and rendered in many messages or wraps them.",
     "runs": "Runs: what became of a deploy, and of each of its items.",
     "outbox": "Messages: what became of them, and what nobody knows.",
     "connections": "Connections: what a workspace sends through, in which order, and within which limits.",

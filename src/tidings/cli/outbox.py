@@ -80,7 +80,13 @@ def _print(found: "ItemDetail") -> None:
     print_table(
         "attempts that did not succeed",
         [
-            {"attempt": one.attempt, "outcome": one.outcome, "error": one.error, "at": one.started_at}
+            {
+                "attempt": one.attempt,
+                "through": one.provider,
+                "outcome": one.outcome,
+                "error": one.error,
+                "at": one.started_at,
+            }
             for one in found.failed_attempts
         ],
         empty="no attempt failed",

@@ -48,8 +48,9 @@ def _facts(one: "Preview") -> list[tuple[str, str]]:
 
 
 def open_page(previews: "Sequence[Preview]", title: str) -> None:
-    """Write previews to a page that only its writer may read, say where it is, and have it opened."""
+    """Write previews to a page that only its writer may read, say where it is, and have it opened on a screen."""
     import os
+    import sys
     from tempfile import mkstemp
 
     from tidings.cli.output import print_aside
@@ -59,4 +60,5 @@ def open_page(previews: "Sequence[Preview]", title: str) -> None:
     with os.fdopen(file, "w", encoding="utf-8") as page:
         page.write(page_of(previews, title))
     print_aside(f"written to {path}")
-    typer.launch(path)
+    if sys.stdout.isatty():  # a script has no use for a window
+        typer.launch(path)

@@ -42,7 +42,10 @@ from tidings.views.providers import WorkerShare
 from tidings.views.rules import Rule
 from tidings.views.runs import Counts, Job, Retry, Run, TraceLine
 from tidings.views.segments import Segment
+from tidings.views.senders import NamedSender as Sender
 from tidings.views.simulations import Simulation
+from tidings.views.templates import NamedTemplate as Template
+from tidings.views.templates import TemplatePreview, TemplateUser, TemplateVersion
 from tidings.views.workflows import Workflow
 from tidings.views.workflows import WorkflowVersion as Version
 from tidings.views.workspaces import TenantSettings, WorkspaceSettings
@@ -85,10 +88,15 @@ __all__ = [
     "Rule",
     "Run",
     "Segment",
+    "Sender",
     "ServerUnreachable",
     "Simulation",
     "StepFate",
     "StepLog",
+    "Template",
+    "TemplatePreview",
+    "TemplateUser",
+    "TemplateVersion",
     "TenantSettings",
     "TraceLine",
     "Triggered",

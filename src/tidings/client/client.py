@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 from msgspec import Struct
 
 from tidings.client.campaigns import Campaigns, Segments
-from tidings.client.connections import Connections
+from tidings.client.connections import WorkspaceConnections
 from tidings.client.contacts import Contacts
 from tidings.client.enrollments import Enrollments
 from tidings.client.errors import WaitTimeout
@@ -23,8 +23,10 @@ from tidings.client.keys import Keys
 from tidings.client.providers import Providers, Workers
 from tidings.client.rules import Rules
 from tidings.client.runs import Outbox, Runs
+from tidings.client.senders import SendersClient
 from tidings.client.sequences import Sequences
 from tidings.client.simulations import Simulations
+from tidings.client.templates import TemplatesClient
 from tidings.client.transport import ApiRequest, Retrying, Transport
 from tidings.client.workflows import Workflows
 from tidings.client.workspaces import Tenants, Workspaces
@@ -67,9 +69,11 @@ class Client:
         self.simulate = Simulations(transport)
         self.campaigns = Campaigns(transport)
         self.segments = Segments(transport)
+        self.senders = SendersClient(transport)
+        self.templates = TemplatesClient(transport)
         self.runs = Runs(transport)
         self.outbox = Outbox(transport)
-        self.connections = Connections(transport)
+        self.connections = WorkspaceConnections(transport)
         self.providers = Providers(transport)
         self.workers = Workers(transport)
         self.functions = FunctionAddresses(transport)

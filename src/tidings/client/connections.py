@@ -11,7 +11,7 @@ PATH = "/v1/connections"
 KINDS = "/v1/provider-kinds"
 
 
-class Connections:
+class WorkspaceConnections:
     """Adds, changes and removes connections; credentials are written and never read."""
 
     def __init__(self, transport: Transport) -> None:

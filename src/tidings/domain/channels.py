@@ -28,6 +28,8 @@ class FieldKind(StrEnum):
     """What WhatsApp approved beforehand: an object with name, language and parameters."""
     CHOICE = "choice"
     """One of a few words; a setting, which no provider sees."""
+    NAME = "name"
+    """What names a template or a sender of the workspace; a setting, which no provider sees."""
     NUMBER = "number"
     """A whole number from 1 on; a setting, which no provider sees."""
 
@@ -94,6 +96,13 @@ class Traits:
 
 
 MOST_COPIES = 50
+LAYOUT, SENDER = "layout", "sender"
+_LAYOUT_FIELD = ContentField(
+    LAYOUT, "The template of the workspace that wraps the HTML.", FieldKind.NAME, is_sent=False
+)
+_SENDER_FIELD = ContentField(
+    SENDER, "Whom it is from: a sender of the workspace; else its default.", FieldKind.NAME, is_sent=False
+)
 _EMAIL_FIELDS = (
     ContentField(
         "mjml", "MJML instead of html: compiled when it is rendered.", holds=Holds.HTML, says=True, is_sent=False
@@ -110,6 +119,8 @@ _EMAIL_FIELDS = (
         FieldKind.FILES,
         most=10,
     ),
+    _LAYOUT_FIELD,
+    _SENDER_FIELD,
 )
 NETWORKS = ("mastodon", "bluesky", "x", "threads", "linkedin", "facebook")
 """Where posts go; domain/content/post_length.py has the limit of each."""
@@ -126,7 +137,7 @@ def _fields(traits: Traits) -> tuple[ContentField, ...]:
 
 
 class Channel(StrEnum):
-    """The ways to reach a person, `social` for posts to accounts, and `function` for a call to code."""
+    """The ways to reach a person, `social` for posts, `webhook` for systems, and `function` for a call to code."""
 
     traits: Traits
     fields: tuple[ContentField, ...]
@@ -164,6 +175,7 @@ class Channel(StrEnum):
                     most=50,
                     is_sent=False,
                 ),
+                _SENDER_FIELD,
             ),
             wanted="give body",
             address_fields=("phone",),
@@ -183,6 +195,7 @@ class Channel(StrEnum):
                     most=50,
                     says=True,
                 ),
+                _SENDER_FIELD,
             ),
             wanted="give body, or template",
             address_fields=("whatsapp", "phone"),
@@ -213,6 +226,7 @@ class Channel(StrEnum):
             more=(
                 ContentField("voice", "The voice that reads it, as the provider calls it.", holds=Holds.LINE),
                 ContentField("language", "The language it is read in, such as `en-GB`.", holds=Holds.LINE),
+                _SENDER_FIELD,
             ),
             wanted="give script, and perhaps its version",
             has_version=True,
@@ -288,6 +302,8 @@ HTML_FIELDS = frozenset(field.name for channel in Channel for field in channel.f
 """The templates in which what is filled in is escaped."""
 FIRST_FIELDS = frozenset(channel.traits.subject for channel in Channel if channel.traits.subject)
 """The templates that a person reads first."""
+SENDER_CHANNELS = tuple(channel for channel in Channel if SENDER in channel.content_fields)
+"""What can be said to be from somebody."""
 
 
 def one_of(channels: tuple[Channel, ...]) -> str:

@@ -173,8 +173,9 @@ class ChannelNotReady(Conflict):
         self.channels = tuple(channels)
         own = "with TIDINGS_SMTP_URL" if "email" in self.channels else "with an --app that routes a provider to it"
         super().__init__(
-            f"no provider is set up for {', '.join(self.channels)}: start a worker {own}, or with --print to print "
-            "messages instead of sending them; `tidings providers list` shows what is set up"
+            f"no provider is set up for {', '.join(self.channels)}: add one with `tidings connections add`, start a "
+            f"worker {own}, or with --print to print messages instead of sending them; `tidings providers list` shows "
+            "what is set up"
         )
 
 

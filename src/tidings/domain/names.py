@@ -2,15 +2,18 @@
 
 import re
 import unicodedata
+from uuid import UUID
 
-from tidings.domain.messages import quoted
+from tidings.domain.messages import quoted, unfit
 from tidings.domain.storable import UNSTORABLE, is_storable
 
 LONGEST_NAME = 200
+LONGEST_SLUG = 64
 NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Control characters, ends of lines, and what turns the direction of the text after it around."""
 BREAKS_A_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Control characters and ends of lines: what no header of an e-mail can hold."""
+_SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _WHY_NOT_SHOWN = "a line break, a control character, or one that turns the direction of writing around"
 
 
@@ -25,6 +28,22 @@ def problem_of_name(given: object, longest: int = LONGEST_NAME) -> str | None:
     if len(given) > longest:
         return f"has {len(given):,} characters: use at most {longest}"
     return problem_of_characters(given)
+
+
+def problem_of_slug(given: object) -> str | None:
+    """Why something that others call by its name cannot be called so; None when it can. No slug is an id."""
+    if isinstance(given, str) and len(given) <= LONGEST_SLUG and _SLUG.fullmatch(given) and not _is_id(given):
+        return None
+    how = f"use 1 to {LONGEST_SLUG} lower case letters and digits, with dashes or underscores between them"
+    return f"{unfit(given, 'is not a name here')}: {how}"
+
+
+def _is_id(given: str) -> bool:
+    try:
+        UUID(given)
+    except ValueError:
+        return False
+    return True
 
 
 def problem_of_characters(given: str) -> str | None:

@@ -26,8 +26,10 @@ from tidings.http import (
     providers,
     rules,
     runs,
+    senders,
     sequences,
     simulate,
+    templates,
     triggers,
     workflows,
     workspaces,
@@ -51,6 +53,7 @@ RESOURCES = (
     *(workflows, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
+    *(senders, templates),
     *(provider_connections, keys, functions, workspaces, providers, audit, health, docs),
 )
 

@@ -20,6 +20,7 @@ from tidings.http.administration_requests import (
     GivenWorkspaceSettings,
 )
 from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
+from tidings.http.connection_requests import ChangedConnection, GivenConnection
 from tidings.http.contact_requests import GivenContact, GivenContacts, GivenErasure
 from tidings.http.enrollment_requests import (
     GivenEnrolling,
@@ -33,12 +34,14 @@ from tidings.http.resource import ViewRoute
 from tidings.http.rule_requests import GivenCancel, GivenEvent, GivenRule
 from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry
 from tidings.http.segment_requests import ChangedSegment, GivenSegment
+from tidings.http.sender_requests import ChangedSender, GivenSender
 from tidings.http.sequence_requests import ChangedSequence, ChangedStep, GivenSequence, GivenStep
 from tidings.http.simulation_requests import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
     GivenWorkflowSimulation,
 )
+from tidings.http.template_requests import ChangedTemplate, GivenTemplatePreview, NewTemplate
 from tidings.http.trigger_requests import GivenNamedTrigger, GivenReplay, GivenTrigger, GivenTriggers
 from tidings.http.view_schemas import describe_views, reference
 from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
@@ -72,8 +75,9 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenEnrollment, GivenEnrolling, GivenEnrollmentStatus, GivenEnrollmentStatuses),
     *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
+    *(GivenSender, ChangedSender, NewTemplate, ChangedTemplate, GivenTemplatePreview),
     *(GivenRetry, GivenResolution, GivenResolutions, GivenMessagePreview, GivenContactPreview),
-    *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation),
+    *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation, GivenConnection, ChangedConnection),
 )
 BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], ProblemDetails)
 """The answers of operations that are described here, not at their routes."""

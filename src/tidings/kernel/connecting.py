@@ -45,11 +45,14 @@ async def read_connections(kernel: Kernel, now: datetime) -> None:
 
 
 async def serve_connections(kernel: Kernel, providers: Iterable[str], now: datetime) -> None:
-    """Make the providers of these names that stand for connections and that this process does not have yet."""
+    """Make the providers of these names that stand for connections, and of those that may be taken instead of them."""
     await know_connections(kernel, now)
     for name in providers:
-        if name not in kernel.providers and (connection := kernel.connections.find(name)):
-            _serve(kernel, connection)
+        if connection := kernel.connections.find(name):
+            others = kernel.connections.in_use(connection.workspace, connection.channel)
+            for one in (connection, *others):
+                if one.provider not in kernel.providers:
+                    _serve(kernel, one)
 
 
 def _serve(kernel: Kernel, connection: SealedConnection) -> None:

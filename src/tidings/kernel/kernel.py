@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.connections.route import Route
+from tidings.domain.connections.route import SendingRoute
 from tidings.domain.connections.vendors import Vendors
 from tidings.domain.content.template_facts import KeptFacts
 from tidings.domain.errors import ChannelNotReady, ConfigInvalid
@@ -29,6 +29,7 @@ from tidings.kernel.process.claim_turns import Turns
 from tidings.kernel.process.connections import ConnectionTable
 from tidings.kernel.process.in_hand import InHand
 from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
+from tidings.kernel.process.known_senders import KnownSenders
 from tidings.kernel.process.rests import HostRests, Rests
 from tidings.kernel.process.shares import ProviderShare, Shares
 from tidings.kernel.process.stops import Stops
@@ -90,6 +91,7 @@ class Kernel:
     connections: ConnectionTable = field(default_factory=ConnectionTable)
     route_table: RouteTable = field(init=False)
     roster: Roster = field(default_factory=Roster)
+    senders: KnownSenders = field(default_factory=KnownSenders)
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
     statistics: Statistics = field(init=False)
@@ -172,13 +174,15 @@ class Kernel:
         """All shards, in order."""
         return [Shard(number) for number in range(self.shards)]
 
-    def route_of(self, workspace: Workspace, node: Doer) -> Route | None:
+    def route_of(self, workspace: Workspace, node: Doer) -> SendingRoute | None:
         """The ways out for what a node does, if there are any for its channel.
 
         Functions that must not be called again have a provider of their own.
         """
         may_repeat = not isinstance(node, Function) or node.idempotent
-        return self.route_table.find(workspace, node.channel) if may_repeat else Route(self.route_once(workspace))
+        return (
+            self.route_table.find(workspace, node.channel) if may_repeat else SendingRoute(self.route_once(workspace))
+        )
 
     def route_once(self, workspace: Workspace) -> str:
         """The name of the provider for functions that must not be called again."""
@@ -188,7 +192,7 @@ class Kernel:
         """The name of a function provider's variant for calls that must not be repeated, if it has one."""
         return f"{name}_once" if name == FUNCTIONS or f"{name}_once" in self.providers else name
 
-    def route(self, workspace: Workspace, channel: Channel) -> Route:
+    def route(self, workspace: Workspace, channel: Channel) -> SendingRoute:
         """The ways out for a channel, as far as is known: readiness.py looks them up."""
         found = self.route_table.find(workspace, channel)
         if found is None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from tidings.domain.connections.route import Route
+from tidings.domain.connections.route import SendingRoute
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.graph import Doer
 from tidings.domain.flow.ids import Workspace, tenant_part, workspace_hash
@@ -44,7 +44,9 @@ async def know_routes(kernel: Kernel, wanted: Collection[tuple[Workspace, Channe
         kernel.route_table.update({(one.workspace, one.channel): one.provider for one in found}, now)
 
 
-async def find_routes(kernel: Kernel, wanted: Sequence[tuple[Workspace, Doer]], now: datetime) -> list[Route | None]:
+async def find_routes(
+    kernel: Kernel, wanted: Sequence[tuple[Workspace, Doer]], now: datetime
+) -> list[SendingRoute | None]:
     """Return the route of each node in its workspace; None where it was removed since the start."""
     await know_routes(kernel, {(workspace, node.channel) for workspace, node in wanted}, now)
     found = [kernel.route_of(workspace, node) for workspace, node in wanted]

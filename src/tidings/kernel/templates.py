@@ -1,27 +1,120 @@
-"""Have expensive templates read in the rendering process, before what holds them is checked in this one.
+"""Find the templates that others render, and have expensive ones read in the rendering process before they are checked.
 
 Checking a template takes about 5 µs for each character inside of its tags. Up to CHEAP_MARKUP_CHARS that is done where
 it is needed; beyond it the process would answer nobody else meanwhile. Called with whatever is about to be checked: a
 definition as it was given, or the templates of something stored.
+
+What renders templates of its workspace takes their newest versions at the moment it is defined, and keeps them:
+link_templates finds them, domain/content/linking.py puts them in their places. It also looks for the senders that
+messages name.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
+from tidings.domain.content.linked import MAX_RENDER_DEPTH
+from tidings.domain.content.linking import Frozen, FrozenTemplate, link, names_rendered_by, problems_of, uses_in
+from tidings.domain.content.sender import sender_uses
 from tidings.domain.content.template import markup_chars
 from tidings.domain.content.template_facts import TemplateFacts, keep_at_hand, known_facts
 from tidings.domain.errors import DefinitionInvalid, Problem, RendererUnavailable
 from tidings.domain.flow.ids import Workspace
+from tidings.domain.names import problem_of_slug
 from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.senders import find_senders
+from tidings.storage import templates
 
 CHEAP_MARKUP_CHARS = 4_000
 MOST_MARKUP_CHARS = 200_000
 """What one definition may have inside of its tags: a second of CPU time."""
+MOST_NAMES = 1_000
+"""Among which the one that was meant is looked for."""
+
+Json = Mapping[str, object]
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedDefinition:
+    """What was given with the templates it uses in their places, and what is wrong with that."""
+
+    given: Json
+    frozen: Frozen
+    problems: Sequence[Problem]
+
+    def read(self, check: Callable[[Json], Read]) -> Read:
+        """Check what was given; raise DefinitionInvalid with what is wrong with either."""
+        try:
+            made = check(self.given)
+        except DefinitionInvalid as error:
+            raise DefinitionInvalid([*self.problems, *error.problems]) from None
+        if self.problems:
+            raise DefinitionInvalid(self.problems)
+        return made
+
+    def require_found(self) -> None:
+        """Raise DefinitionInvalid unless everything that is rendered can be; the rest is checked elsewhere."""
+        self.read(lambda given: given)
+
+
+async def link_templates(
+    kernel: Kernel,
+    workspace: Workspace,
+    given: Json,
+    own: Mapping[str, FrozenTemplate] | None = None,
+    *,
+    is_stored: bool = False,
+) -> LinkedDefinition:
+    """Find the newest versions of what is rendered, and find out about every template with them in it.
+
+    `own` are templates that are being defined themselves. What `is_stored` was checked before, however large it is.
+    """
+    frozen, problems = await _find_templates(kernel, workspace, given, own or {})
+    problems = [*problems, *await _unknown_senders(kernel, workspace, given)]
+    linked = LinkedDefinition(link(given, frozen), frozen, problems)
+    know = know_stored_templates if is_stored else know_templates
+    await know(kernel, workspace, linked.given)
+    if frozen:
+        await know(kernel, workspace, given)  # which is stored, and read without them
+    return linked
+
+
+async def _unknown_senders(kernel: Kernel, workspace: Workspace, given: Json) -> list[Problem]:
+    """Return whom messages in what was given cannot be from."""
+    uses = sender_uses(given)
+    if not uses:
+        return []
+    known = await find_senders(kernel, workspace)
+    return [Problem(use.place, wrong) for use in uses if (wrong := known.problem(use))]
+
+
+async def _find_templates(
+    kernel: Kernel, workspace: Workspace, given: Json, own: Mapping[str, FrozenTemplate]
+) -> tuple[Frozen, Sequence[Problem]]:
+    found: dict[str, FrozenTemplate] = {}
+    wanted = {use.name for use in uses_in(given) if problem_of_slug(use.name) is None}
+    for _ in range(MAX_RENDER_DEPTH + 1):
+        new = {name: own[name] for name in wanted if name in own}
+        if missing := sorted(wanted - own.keys()):
+            find = partial(templates.find_newest_templates, workspace=workspace, names=missing)
+            new |= await kernel.db.persist(find, alone=True)
+        found |= new
+        wanted = {name for one in new.values() for name in names_rendered_by(one.text)} - found.keys()
+        if not wanted:
+            break
+    problems = problems_of(given, found, ())
+    if any(use.name not in found for use in uses_in(given)):
+        names = partial(templates.list_template_names, workspace=workspace, limit=MOST_NAMES)
+        problems = problems_of(given, found, [*await kernel.db.persist(names, alone=True), *own])
+    return found, problems
 
 
 async def know_templates(kernel: Kernel, workspace: Workspace, *given: object) -> None:
     """Find out about every template in what was given; raise DefinitionInvalid where that is too much to check."""
-    sources = _sources(given)
+    sources = sources_in(given)
     if _markup(sources) > MOST_MARKUP_CHARS:
         raise DefinitionInvalid(
             [
@@ -38,12 +131,12 @@ async def know_templates(kernel: Kernel, workspace: Workspace, *given: object) -
 
 def are_cheap(given: object) -> bool:
     """Return whether every template in what was given may be checked in this process."""
-    return _markup(_sources(given)) <= CHEAP_MARKUP_CHARS
+    return _markup(sources_in(given)) <= CHEAP_MARKUP_CHARS
 
 
 async def know_stored_templates(kernel: Kernel, workspace: Workspace, *stored: object) -> None:
     """Find out about the templates of something stored, however large they are; they were valid when it was."""
-    found = await _examine(kernel, workspace, _sources(stored))
+    found = await _examine(kernel, workspace, sources_in(stored))
     if unknown := [facts.problem for facts in found.values() if not facts.is_known]:
         raise RendererUnavailable(f"a stored template {unknown[0]}")
 
@@ -71,7 +164,7 @@ def _markup(sources: Sequence[str]) -> int:
     return total
 
 
-def _sources(given: object) -> list[str]:
+def sources_in(given: object) -> list[str]:
     """Return every string that has Liquid in it, once."""
     return list(dict.fromkeys(one for one in _strings(given) if "{{" in one or "{%" in one))
 

@@ -8,14 +8,26 @@ from tidings.domain.connections.kind import ProviderKind
 
 _VENDORS = (
     "amazon_ses",
+    "apns",
+    "apprise",
+    "bluesky",
+    "discord",
+    "fcm",
     "mailgun",
+    "mastodon",
     "postmark",
     "resend",
     "sendgrid",
     "slack",
     "slack_webhook",
     "smtp",
+    "teams",
+    "telegram",
     "twilio",
+    "vonage",
+    "web_push",
+    "webhook",
+    "whatsapp_cloud",
 )
 """The files of vendors/; a kind has the name of its file, with hyphens for underscores."""
 

@@ -9,9 +9,7 @@ reached that the request does not allow (guard.py).
 import asyncio
 import ssl
 from collections import defaultdict
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from urllib.parse import urlsplit
+from functools import partial
 
 from tidings.domain.flow.provider import MayStart
 from tidings.domain.private_addresses import PrivateAddresses
@@ -19,21 +17,11 @@ from tidings.providers.deadline_timer import take_slot
 from tidings.providers.guard import AddressRefused, Resolver, connect_checked, resolve
 from tidings.providers.http_connection import HttpConnection
 from tidings.providers.http_request import LATE, AddressClosed, HttpEnd, HttpRequest, LeaseSpent, NotSent
+from tidings.providers.http_target import HttpTarget, target_of
 
 _KEPT_SECONDS = 5.0
 # Nothing is unpacked here, so nothing small can become large.
 _OWN_HEADERS = "Accept-Encoding: identity\r\nUser-Agent: tidings\r\n"
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """An address taken apart."""
-
-    is_tls: bool
-    host: str
-    port: int
-    netloc: str
-    path: str
 
 
 _Key = tuple[bool, str, int, PrivateAddresses]
@@ -67,7 +55,7 @@ class HttpClient:
     async def send(self, request: HttpRequest, until: float, may_start: MayStart) -> HttpEnd:
         """Make one call that ends by `until` on the loop's clock; `may_start` is asked right before the first byte."""
         try:
-            target = _target(request.url)
+            target = target_of(request.url)
             written = _written(request, target)
         except ValueError as error:
             return NotSent(str(error))
@@ -86,7 +74,7 @@ class HttpClient:
         self._close_idle(float("inf"))
 
     async def _send(
-        self, request: HttpRequest, target: _Target, written: bytes, until: float, may_start: MayStart
+        self, request: HttpRequest, target: HttpTarget, written: bytes, until: float, may_start: MayStart
     ) -> HttpEnd:
         key = (target.is_tls, target.host, target.port, request.private)
         connection = self._take_idle(key)
@@ -101,7 +89,7 @@ class HttpClient:
             self._put_back(key, connection)
 
     async def _open(
-        self, target: _Target, private: PrivateAddresses, until: float
+        self, target: HttpTarget, private: PrivateAddresses, until: float
     ) -> HttpConnection | AddressClosed | NotSent:
         dial = partial(self._dial, target)
         try:
@@ -112,7 +100,7 @@ class HttpClient:
         except (OSError, ValueError) as failure:  # ValueError: a name that TLS cannot be spoken to
             return NotSent(str(failure) or LATE)
 
-    async def _dial(self, target: _Target, address: str) -> HttpConnection:
+    async def _dial(self, target: HttpTarget, address: str) -> HttpConnection:
         """Connect to an address; TLS still speaks to the name."""
         tls, name = (self._tls_context, target.host) if target.is_tls else (None, None)
         loop = asyncio.get_running_loop()
@@ -165,17 +153,7 @@ class HttpClient:
             self._sweeper = None
 
 
-@lru_cache(maxsize=1_000)
-def _target(url: str) -> _Target:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        raise ValueError("the address is no http:// or https:// address")
-    is_tls = parts.scheme == "https"
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return _Target(is_tls, parts.hostname, parts.port or (443 if is_tls else 80), parts.netloc, path)
-
-
-def _written(request: HttpRequest, target: _Target) -> bytes:
+def _written(request: HttpRequest, target: HttpTarget) -> bytes:
     """The request as bytes; raise ValueError for what could be read as another request, or as another header."""
     length = f"Content-Length: {len(request.body)}\r\n" if request.body or request.method != "GET" else ""
     lines = [f"{name}: {value}\r\n" for name, value in request.headers]

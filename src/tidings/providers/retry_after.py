@@ -17,6 +17,13 @@ def retry_after(given: str | None, now: datetime) -> timedelta | None:
     return min(max(wait, timedelta()), LONGEST_DELAY)
 
 
+def seconds_later(given: object) -> timedelta | None:
+    """How long a vendor asks to wait that says so in the body of its answer, perhaps in parts of a second."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not given >= 0:
+        return None
+    return timedelta(seconds=min(float(given), LONGEST_DELAY.total_seconds()))
+
+
 def _date(given: str) -> datetime:
     date = parsedate_to_datetime(given)
     return date if date.tzinfo else date.replace(tzinfo=UTC)

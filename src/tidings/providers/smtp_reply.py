@@ -8,7 +8,8 @@ The basic code decides; the enhanced code of RFC 3463 (x.y.z, believed only when
     open           5yz                                 unavailable, refused: our settings' fault, not the person's
     open           any other, or none                  unavailable
     mail           530 534 535 538, 5.7.z              unavailable, refused: we may not send, to any recipient
-    rcpt data end  530 534 535 538, 5.7.8–5.7.14       unavailable, refused: credentials or encryption are wanting
+    rcpt data      530 534 535 538, 5.7.8–5.7.14       unavailable, refused: credentials or encryption are wanting
+    end            530 534 535 538                     the same; Yahoo's 554 5.7.9 there is a policy about this mail
     any            421                                 unavailable: the server closes the connection, for everybody
     any            454, 4.7.z                          later, no attempt used: throttled, or greylisted
     any            other 4yz                           later
@@ -83,7 +84,7 @@ def _is_channel_fault(stage: Stage, code: int, enhanced: tuple[int, int] | None)
         return True
     if code < 500 or enhanced is None or enhanced[0] != _POLICY:
         return False
-    return stage is Stage.MAIL or enhanced[1] in _CREDENTIAL_POLICIES
+    return stage is Stage.MAIL or (stage is not Stage.END and enhanced[1] in _CREDENTIAL_POLICIES)
 
 
 def _may_pass(stage: Stage, code: int, enhanced: tuple[int, int] | None) -> bool:

@@ -5,6 +5,8 @@ goes to the vendor's own `judge`. A file of vendors/ knows no sockets, and this 
 """
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -20,7 +22,7 @@ from tidings.domain.errors import StorageUnavailable
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, Keyed, MayStart, ProviderClass
+from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, MayStart, ProviderClass
 from tidings.domain.private_addresses import FindPrivateAddresses, PrivateAddresses
 from tidings.providers.enclosed import Fetched
 from tidings.providers.guard import REMEDY
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
 
 LARGEST_ANSWER = 1_000_000
 LONGEST_REASON = 500
+_REMEMBERED_TOKENS = 4
+HOST_WAIT = timedelta(minutes=1)
+"""How long a recipient's own host that cannot be reached is left alone."""
 LEASE_SPENT = RetryLater("the lease was spent before the call", uses_attempt=False)
 
 
@@ -105,9 +110,17 @@ class VendorCalls:
 
     def __init__(self, transport: HttpTransport, secrets: Iterable[str], find_private: FindPrivateAddresses) -> None:
         self._transport = transport
-        self._mask = Mask([one for one in secrets if one])
+        self._secrets = [one for one in secrets if one]
+        self._tokens: deque[str] = deque(maxlen=_REMEMBERED_TOKENS)
+        self._mask = Mask(self._secrets)
         self._find_private = find_private
         self._fetcher: AttachmentFetcher | None = None
+
+    def hide(self, token: str) -> None:
+        """Strike a token that a vendor has handed out from whatever is said from now on, until others follow it."""
+        if token not in self._tokens:
+            self._tokens.append(token)
+            self._mask = Mask([*self._secrets, *self._tokens])
 
     async def call(
         self, request: HttpRequest, workspace: Workspace, until: float, may_start: MayStart
@@ -250,7 +263,7 @@ class VendorProvider:
 
 def _judged(vendor: Vendor, item: Marked, answer: VendorAnswer) -> Outcome:
     outcome = vendor.judge(item, answer)
-    if isinstance(outcome, Unavailable) and item.recipient in outcome.reason:
+    if isinstance(outcome, Unavailable) and item.recipient and item.recipient in outcome.reason:
         # A vendor may quote whom the message was for, and this reason is shown to operators of every workspace.
         return Unavailable(outcome.reason.replace(item.recipient, "the recipient"), is_refused=outcome.is_refused)
     return outcome
@@ -260,16 +273,29 @@ def _always() -> bool:
     return True
 
 
+class RecipientHosts(VendorProvider):
+    """A connection whose recipients name the hosts that are called: the trouble of one must not stop the others."""
+
+    async def send(self, item: Marked, may_start: MayStart) -> Outcome:
+        """Make the call for one item; what could not begin is tried every minute, and uses no attempt."""
+        outcome = await super().send(item, may_start)
+        if not isinstance(outcome, Unavailable):
+            return outcome
+        if outcome.is_refused:
+            return Rejected(outcome.reason)
+        return RetryLater(outcome.reason, HOST_WAIT, uses_attempt=False, is_unanswered=True)
+
+
 async def nothing_to_ask(vendor: str) -> Evidence:
     """The answer of a vendor that cannot be asked what became of a message."""
     return CannotTell(f"{vendor} cannot be asked what became of a message")
 
 
-def judge_refusal(answer: VendorAnswer, provider_class: ProviderClass, words: object = None) -> Outcome:
+def judge_refusal(answer: VendorAnswer, provider_class: ProviderClass, words: object = None) -> Outcome:  # noqa: ARG001
     """What a status that is no success means where the vendor's documents say nothing else about it.
 
     401 and 403 are about our settings and 429 about our rate, so nothing was taken. A 5xx may come after the message
-    was taken: only a key makes it safe to repeat.
+    was taken: it is in doubt, and a key makes it safe to repeat with this vendor, but not to send with another.
     """
     reason = answer.reason(words)
     if answer.status in (401, 403):
@@ -282,7 +308,18 @@ def judge_refusal(answer: VendorAnswer, provider_class: ProviderClass, words: ob
         return RetryLater(reason, answer.delay)
     if answer.status < 500:
         return Rejected(reason)
-    return RetryLater(reason, answer.delay) if isinstance(provider_class, Keyed) else Unknown(reason)
+    return Unknown(reason)
+
+
+def code_in(fields: Mapping[str, Any]) -> int | None:
+    """The number that a vendor gives an error; None where it gives none."""
+    code = fields.get("code")
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+
+def wall_seconds() -> int:
+    """The time of this machine in whole seconds, as tokens and signatures name it."""
+    return int(time.time())
 
 
 def json_request(url: str, body: object, *headers: tuple[str, str], method: str = "POST") -> HttpRequest:

@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid4
 
+from msgspec.structs import replace
+
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import CampaignDefinition, read_campaign
 from tidings.domain.channels import Channel
@@ -26,7 +28,7 @@ from tidings.kernel.people.audience_chunks import every_chunk
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, name_audience, no_contact
 from tidings.kernel.start.trigger import Started
-from tidings.kernel.templates import know_templates
+from tidings.kernel.templates import know_templates, link_templates
 from tidings.resources.names import name_definitions
 from tidings.resources.pages import id_of
 from tidings.resources.previews import Draft, for_contact, render_drafts
@@ -187,12 +189,12 @@ class Campaigns:
             posts = sum(1 for _ in found.definition.posts())
             return AudienceCount(matching=posts, reachable=posts, without_address=0, refused=0)
         audience = await self.audience_of(workspace, found.definition)
-        sources = found.definition.message.templates.values()
+        sources = (await self.linked(workspace, found)).definition.message.templates.values()
         return await count_audience(self._kernel, workspace, audience, found.channel, sources)
 
     async def preview(self, workspace: Workspace, id: UUID, contact_id: ContactReference | None = None) -> Previews:
         """Return what a contact, or else the first of the audience, would receive at this moment."""
-        found = await self.load(workspace, id)
+        found = await self.linked(workspace, await self.load(workspace, id))
         if not found.channel.reaches_contacts:
             return await self._preview_posts(workspace, found)
         person = await self._somebody(workspace, found.definition, contact_id)
@@ -316,7 +318,21 @@ class Campaigns:
             await self.audience_of(workspace, campaign)
         if campaign is None or problems:
             raise CampaignInvalid(problems)
+        await self._check_linked(workspace, campaign)
         return campaign
+
+    async def _check_linked(self, workspace: Workspace, campaign: CampaignDefinition) -> None:
+        """Raise CampaignInvalid for what is wrong with a campaign once all that it renders is in its place."""
+        given = {"channel": campaign.channel, "content": campaign.content}
+        linked = await link_templates(self._kernel, workspace, given)
+        _, problems = read_campaign(linked.given, campaign) if linked.frozen else (None, [])
+        if problems := [*linked.problems, *problems]:
+            raise CampaignInvalid(problems)
+
+    async def linked(self, workspace: Workspace, found: FoundCampaign) -> FoundCampaign:
+        """Return a campaign with the newest versions of all that it renders in its content."""
+        linked = await link_templates(self._kernel, workspace, {"content": found.content}, is_stored=True)
+        return replace(found, **linked.read(lambda given: given))
 
     async def audience_of(self, workspace: Workspace, campaign: CampaignDefinition) -> Audience:
         """Return a campaign's audience at this moment, with its segment resolved; a social campaign has none."""

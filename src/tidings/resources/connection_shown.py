@@ -13,7 +13,7 @@ from tidings.domain.flow.readiness import Staff
 from tidings.storage.connections import ListedConnection
 from tidings.storage.rests import StoredRest
 from tidings.storage.routes import ChannelRoute
-from tidings.views.connections import KindSetting, ProviderConnection, ProviderKindView
+from tidings.views.connections import KindDocument, KindSetting, ProviderConnection, ProviderKindView
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def shown_kind(kind: ProviderKind) -> ProviderKindView:
         )
         for one in kind.settings
     ]
-    documents = {one.title: one.read_on.isoformat() for one in kind.follows}
+    documents = [KindDocument(title=one.title, read_on=one.read_on.isoformat()) for one in kind.follows]
     return ProviderKindView(
         name=kind.name, title=kind.title, channels=kind.channels, settings=settings, documents=documents
     )

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from tidings.resources.runs import Runs
     from tidings.resources.secrets import Secrets
     from tidings.resources.segments import Segments
+    from tidings.resources.senders import Senders
     from tidings.resources.sequences import Sequences
+    from tidings.resources.templates import Templates
     from tidings.resources.waiting import Waiting
     from tidings.resources.workflows import Workflows
     from tidings.resources.workspaces import TenancySettings
@@ -66,6 +68,8 @@ class Resources:
     events: Part["Events"] = Part("tidings.resources.events:Events")
     segments: Part["Segments"] = Part("tidings.resources.segments:Segments")
     campaigns: Part["Campaigns"] = Part("tidings.resources.campaigns:Campaigns")
+    senders: Part["Senders"] = Part("tidings.resources.senders:Senders")
+    templates: Part["Templates"] = Part("tidings.resources.templates:Templates")
     runs: Part["Runs"] = Part("tidings.resources.runs:Runs")
     outbox: Part["Outbox"] = Part("tidings.resources.outbox:Outbox")
     connections: Part["Connections"] = Part("tidings.resources.connections:Connections")

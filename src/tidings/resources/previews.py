@@ -27,12 +27,14 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Payload
 from tidings.domain.people.contact import CONTACT, ContactReference, LoadedContact, addresses_of, lack_of
 from tidings.domain.rules.rule import read_rule
+from tidings.domain.sequences.form import SequenceStep, steps_in
 from tidings.domain.workflows.definition import parse_workflow
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, no_contact
 from tidings.kernel.render.renderer import Rendered, RenderJob
-from tidings.kernel.templates import know_stored_templates
+from tidings.kernel.senders import know_senders, sent_by
+from tidings.kernel.templates import know_stored_templates, link_templates
 from tidings.resources.rules import Rules
 from tidings.resources.sequences import Sequences
 from tidings.resources.workflows import Workflows
@@ -82,13 +84,21 @@ async def render_drafts(
         for one, lacks in zip(drafts, missing, strict=True)
     ]
     results = await kernel.renderer.render(jobs)
-    return [_shown(*one, person) for one in zip(drafts, missing, results, strict=True)]
+    await know_senders(kernel, [workspace], now)
+    made = [
+        sent_by(kernel, workspace, one.message, result.fields) if isinstance(result, Rendered) else result
+        for one, result in zip(drafts, results, strict=True)
+    ]
+    return [_shown(*one, person) for one in zip(drafts, missing, results, made, strict=True)]
 
 
 def _shown(
-    draft: Draft, missing: Sequence[str], result: Rendered | RenderFailed, person: LoadedContact | None
+    draft: Draft,
+    missing: Sequence[str],
+    result: Rendered | RenderFailed,
+    made: Payload | RenderFailed,
+    person: LoadedContact | None,
 ) -> Preview:
-    made = draft.message.payload(result.fields) if isinstance(result, Rendered) else result
     payload: Payload = {} if isinstance(made, RenderFailed) else made
     channel = draft.message.channel
     fields = result.fields if isinstance(result, Rendered) else {}
@@ -142,8 +152,7 @@ class MessagePreviews:
     ) -> Shown:
         """Return what the sends of a workflow's newest version, or one of its nodes, make of data."""
         found = await self._workflows.get(workspace, id)
-        await know_stored_templates(self._kernel, workspace, found.definition)
-        doers = parse_workflow(found.definition, is_stored=True).doers
+        doers = parse_workflow(await self._linked(workspace, found.definition), is_stored=True).doers
         drafts = [Draft(node.message, node.id, node.to) for node in doers.values() if isinstance(node, Send)]
         return await self._show(workspace, drafts, data, part, contact_id)
 
@@ -158,19 +167,27 @@ class MessagePreviews:
     ) -> Shown:
         """Return what the steps of a sequence's draft, or one of them by its order, say to a contact."""
         written = await self._sequences.read(workspace, id)
-        drafts = [Draft(step.message_named(written.found.name), str(step.step_order)) for step in written.steps]
+        steps = [await self._step(workspace, step) for step in written.steps]
+        drafts = [Draft(step.message_named(written.found.name), str(step.step_order)) for step in steps]
         return await self._show(workspace, drafts, data, part, contact_id)
 
     async def rule(self, workspace: Workspace, id: UUID, data: Json, *, part: str | None = None) -> Shown:
         """Return what the steps of a rule, or one of them by its order, make of an event's data."""
         found = await self._rules.get(workspace, id)
-        await know_stored_templates(self._kernel, workspace, found.steps)
         key = {"trigger": found.trigger, "channel": found.channel, "audience": found.audience}
-        rule = read_rule({**key, "steps": found.steps}, is_stored=True)
+        rule = read_rule(await self._linked(workspace, {**key, "steps": found.steps}), is_stored=True)
         person = data.get(str(rule.key.audience))
         addresses = addresses_of(person, rule.key.channel) if isinstance(person, Mapping) else []
         drafts = [Draft(step.message, str(step.step_order), recipients=addresses) for step in rule.enabled_steps]
         return await self._show(workspace, drafts, data, part, None)
+
+    async def _linked(self, workspace: Workspace, given: Json) -> Json:
+        """Return a definition with the newest versions of the templates that it renders in their places."""
+        return (await link_templates(self._kernel, workspace, given, is_stored=True)).given
+
+    async def _step(self, workspace: Workspace, step: SequenceStep) -> SequenceStep:
+        [read] = steps_in({"steps": [await self._linked(workspace, step.to_json())]})
+        return read
 
     async def _show(
         self,

@@ -5,7 +5,7 @@ comes.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Literal
@@ -13,6 +13,7 @@ from uuid import UUID
 
 from tidings.domain.caller import Caller
 from tidings.domain.channels import CONTACT_CHANNELS
+from tidings.domain.content.linking import frozen_json
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.item import Channel
@@ -22,7 +23,7 @@ from tidings.domain.rules.key import RuleKey
 from tidings.domain.rules.rule import RuleDefinition, RuleStep, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
-from tidings.kernel.templates import know_stored_templates, know_templates
+from tidings.kernel.templates import know_stored_templates, link_templates
 from tidings.resources.pages import id_of
 from tidings.resources.readiness import find_unready
 from tidings.storage import resolve, rules
@@ -167,8 +168,10 @@ class Rules:
         return []
 
     async def _read(self, workspace: Workspace, given: object) -> RuleDefinition:
-        await know_templates(self._kernel, workspace, given)
-        return read_rule(given)
+        if not isinstance(given, Mapping):
+            return read_rule(given)
+        linked = await link_templates(self._kernel, workspace, given)
+        return replace(linked.read(read_rule), frozen=linked.frozen)
 
     async def _put(self, caller: Caller, rule: RuleDefinition, *, must_be_new: bool) -> tuple[Rule, Change]:
         here, now = caller.workspace, await self._kernel.clock.now()
@@ -183,6 +186,7 @@ class Rules:
                 **rule.key._asdict(),
                 enabled=rule.enabled,
                 steps=steps,
+                templates=frozen_json(rule.frozen),
                 required=sorted(rule.required),
                 now=now,
             )
@@ -203,7 +207,13 @@ class Rules:
     async def _change(self, tx: Tx, caller: Caller, before: FoundRule, rule: RuleDefinition, now: datetime) -> bool:
         """Write what is new; return False when nothing is."""
         steps = self._stored_steps(rule, before.definition.steps, before.id, now)
-        if (before.key, before.enabled, [*before.steps]) == (rule.key, rule.enabled, steps):
+        templates = frozen_json(rule.frozen)
+        if (before.key, before.enabled, [*before.steps], before.templates) == (
+            rule.key,
+            rule.enabled,
+            steps,
+            templates,
+        ):
             return False
         await rules.update_rule(
             tx,
@@ -211,6 +221,7 @@ class Rules:
             key=rule.key,
             enabled=rule.enabled,
             steps=steps,
+            templates=templates,
             required=sorted(rule.required),
             now=now,
         )
@@ -227,8 +238,9 @@ class Rules:
         if found.enabled is enabled:
             return await self.get(caller.workspace, id)
         # Read without the checks for new rules: a rule that could not be written any more can still be switched off.
-        await know_stored_templates(self._kernel, caller.workspace, found.steps)
-        rule = read_rule({**found.key._asdict(), "enabled": enabled, "steps": found.steps}, is_stored=True)
+        rule = replace(found.definition, enabled=enabled)
+        sources = [list(step.every_template.values()) for step in rule.steps]
+        await know_stored_templates(self._kernel, caller.workspace, sources)
         return await self._update(caller, id, rule)
 
     async def _load(self, workspace: Workspace, id: UUID) -> FoundRule:
@@ -252,6 +264,7 @@ def _shown(found: FoundRule, not_ready: Sequence[Channel]) -> Rule:
         audience=found.audience,
         enabled=found.enabled,
         steps=found.steps,
+        templates={name: one.version for name, one in found.definition.frozen.items()},
         not_ready=not_ready,
         created_at=found.created_at,
         updated_at=found.updated_at,

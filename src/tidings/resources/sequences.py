@@ -13,6 +13,7 @@ from uuid import UUID
 from msgspec.structs import asdict, replace
 
 from tidings.domain.caller import Caller
+from tidings.domain.content.linking import frozen_in, link, without_frozen
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
@@ -33,7 +34,7 @@ from tidings.kernel.manage.change_version import move_enrollments
 from tidings.kernel.readiness import find_unrouted, require_ready
 from tidings.kernel.start.define import SEQUENCE, WorkflowDraft, check_name, draft_of, freeze
 from tidings.kernel.start.enroll import follow_pause
-from tidings.kernel.templates import know_templates
+from tidings.kernel.templates import link_templates
 from tidings.resources.in_flight import count_in_flight, has_live_enrollments, show_in_flight
 from tidings.resources.sequence_shown import (
     PublishedSequence,
@@ -92,8 +93,9 @@ class Sequences:
     ) -> ShownSequence:
         """Create a draft, with steps if some are given; raise Conflict if the name is taken."""
         check_name(name)
-        await know_templates(self._kernel, caller.workspace, settings, steps)
-        if problems := self.validate(settings or {}, steps):
+        linked = await link_templates(self._kernel, caller.workspace, {"steps": steps})
+        problems = self.validate(settings or {}, [link(step, linked.frozen) for step in steps])
+        if problems := [*linked.problems, *problems]:
             raise DefinitionInvalid(problems)
         read, now = read_settings(settings or {}), await self._kernel.clock.now()
         id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
@@ -246,7 +248,7 @@ class Sequences:
 
     async def add_step(self, caller: Caller, id: UUID, given: Json) -> Step:
         """Add a new step to the draft; without `stepOrder` it comes last."""
-        await know_templates(self._kernel, caller.workspace, given)
+        (await link_templates(self._kernel, caller.workspace, given)).require_found()
         now = await self._kernel.clock.now()
         step_id = self._new_step_id(id, now)  # made once: a repeat after an unknown commit writes the same step
 
@@ -262,9 +264,8 @@ class Sequences:
     async def update_step(self, caller: Caller, id: UUID, step_id: UUID, given: Json) -> Step:
         """Change the given fields of a step in the draft; null clears an optional field."""
         stored = (await self.read(caller.workspace, id)).steps
-        await know_templates(
-            self._kernel, caller.workspace, given, [one.to_json() for one in stored if one.id == str(step_id)]
-        )
+        before = next(({**one.to_json(), **given} for one in stored if one.id == str(step_id)), given)
+        (await link_templates(self._kernel, caller.workspace, before)).require_found()
 
         def changed(steps: Mapping[str, SequenceStep]) -> SequenceStep:
             before = steps.get(str(step_id))
@@ -338,6 +339,7 @@ class Sequences:
     ) -> _Update:
         """Decide what an update does, given the sequence as it is now."""
         is_new = before.published is None or not before.published.says(settings, before.steps)
+        is_new = is_new or await self._has_newer_templates(caller.workspace, before)
         if status is SequenceStatus.DRAFT and before.published:
             raise Conflict("a sequence that was published does not become a draft again; pause it, or edit its steps")
         if status is SequenceStatus.PAUSED and before.published is None:
@@ -351,6 +353,14 @@ class Sequences:
         entries = [self._kernel.new_id(bucket_of_id(before.found.id), now) for _ in range(4)]
         pause = None if status in {None, SequenceStatus.DRAFT} else status is SequenceStatus.PAUSED
         return _Update(name, settings, before.steps, draft, pause, entries, now)
+
+    async def _has_newer_templates(self, workspace: Workspace, before: WrittenSequence) -> bool:
+        """Return whether publishing the same again would take other versions of the templates it renders."""
+        published = before.found.definition
+        if published is None or not frozen_in(published):
+            return False
+        linked = await link_templates(self._kernel, workspace, without_frozen(published))
+        return linked.frozen != frozen_in(published)
 
     async def _may_publish(self, before: WrittenSequence, in_flight: InFlightChoice | None) -> bool:
         """Return whether to publish a changed draft; contacts on their way need a choice of what becomes of them."""

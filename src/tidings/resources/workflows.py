@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from tidings.domain.caller import Caller
+from tidings.domain.content.linking import frozen_in, without_frozen
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.item import Channel
@@ -19,7 +20,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.readiness import find_unrouted
 from tidings.kernel.start.define import Change, define_workflow, redefine_workflow
-from tidings.kernel.templates import know_templates
+from tidings.kernel.templates import link_templates
 from tidings.resources.pages import newest
 from tidings.storage import resolve, workflows
 from tidings.storage.acting import for_caller
@@ -99,7 +100,8 @@ class Workflows:
         """Return the versions of a workflow, newest first."""
         await self.get(workspace, id)
         list_all = partial(workflows.list_versions, workspace=workspace, workflow_id=id)
-        return await self._kernel.db.persist(list_all, alone=True)
+        found = await self._kernel.db.persist(list_all, alone=True)
+        return [replace(one, **as_written(one.definition)) for one in found]
 
     async def activate(self, caller: Caller, id: UUID) -> Workflow:
         """Let a workflow be triggered."""
@@ -133,15 +135,18 @@ class Workflows:
 
     async def check(self, workspace: Workspace, definition: object) -> Problems:
         """Return every problem of a definition, however large; nothing is stored."""
+        if not isinstance(definition, Mapping):
+            return self.validate(definition)
         try:
-            await know_templates(self._kernel, workspace, definition)
+            linked = await link_templates(self._kernel, workspace, definition)
+            linked.read(parse_own_workflow)
         except DefinitionInvalid as error:
             return [*error.problems]
-        return self.validate(definition)
+        return []
 
     @staticmethod
     def validate(definition: object) -> Problems:
-        """Return every problem of a definition, found in this very process."""
+        """Return every problem of a definition, found in this very process, which may not know what it renders."""
         try:
             parse_own_workflow(definition)
         except DefinitionInvalid as error:
@@ -180,4 +185,10 @@ class Workflows:
 def _shown(found: StoredWorkflow, not_ready: Sequence[Channel]) -> Workflow:
     fields = asdict(found)
     del fields["channels"]
-    return Workflow(**fields | {"not_ready": not_ready})
+    return Workflow(**fields | as_written(found.definition) | {"not_ready": not_ready})
+
+
+def as_written(definition: Json) -> dict[str, object]:
+    """Return a stored definition as it was written, and the versions of the templates that it keeps."""
+    versions = {name: one.version for name, one in frozen_in(definition).items()}
+    return {"definition": without_frozen(definition), "templates": versions}

@@ -1,13 +1,14 @@
 """A campaign to be simulated: deployed as it is, to those who are in its audience now."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
+from tidings.domain.content.linking import Frozen
 from tidings.domain.errors import Problem, ScenarioInvalid
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.people.audience import Audience
@@ -32,6 +33,7 @@ class SimulatedCampaign:
     found: FoundCampaign
     people: Audience | None
     live_shards: int
+    kept: Frozen = field(default_factory=dict)
     kind: str = "campaign"
     functions: Sequence[str] = ()
     only_its_audience: bool = True
@@ -60,9 +62,9 @@ class SimulatedCampaign:
         return {self._step: self._step}
 
     @property
-    def templates(self) -> Collection[str]:
+    def written(self) -> Mapping[str, object]:
         """What its message says."""
-        return self.found.definition.message.templates.values()
+        return {"content": self.found.content}
 
     @property
     def words(self) -> Mapping[str, str]:

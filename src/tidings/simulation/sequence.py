@@ -1,10 +1,11 @@
 """A sequence to be simulated: its draft, which is the point, or what is published."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from tidings.domain.caller import Caller
+from tidings.domain.content.linking import Frozen, frozen_in
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.people.audience import Audience
@@ -13,7 +14,7 @@ from tidings.domain.simulation import Scenario
 from tidings.domain.words import WORDS
 from tidings.domain.workflows.definition import parse_workflow
 from tidings.engine import Engine
-from tidings.kernel.templates import know_templates
+from tidings.kernel.templates import link_templates
 from tidings.simulation.crowd import Crowd, Ground
 from tidings.views.sequences import SequenceSettings, SequenceStatus
 
@@ -26,6 +27,7 @@ class SimulatedSequence:
     version: int | None
     settings: SequenceSettings
     steps: Sequence[SequenceStep]
+    kept: Frozen = field(default_factory=dict)
     kind: str = "sequence"
     functions: Sequence[str] = ()
     only_its_audience: bool = False
@@ -42,9 +44,10 @@ class SimulatedSequence:
         if published and version is None:
             raise Conflict(f"sequence {name!r} was never published; simulate its draft")
         if version is not None and (published or not written.has_draft):
-            return cls(name, version.version, version.settings, version.steps)
-        await know_templates(live.kernel, workspace, definition_of(written.settings, written.steps))
-        parse_workflow(definition_of(written.settings, written.steps))  # what could not be published is refused at once
+            kept = frozen_in(written.found.definition or {})
+            return cls(name, version.version, version.settings, version.steps, kept)
+        linked = await link_templates(live.kernel, workspace, definition_of(written.settings, written.steps))
+        linked.read(parse_workflow)  # what could not be published is refused at once
         return cls(name, None, written.settings, written.steps)
 
     @property
@@ -53,9 +56,9 @@ class SimulatedSequence:
         return {step.id: f"{place}. day {step.day_offset}" for place, step in enumerate(self._ordered(), start=1)}
 
     @property
-    def templates(self) -> Collection[str]:
+    def written(self) -> Mapping[str, object]:
         """What its steps say."""
-        return [text for step in self.steps for text in step.message.templates.values()]
+        return definition_of(self.settings, self.steps)
 
     @property
     def words(self) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
 """One simulation: read the live database, copy what matters into a scratch one, run the time, count what happened."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -12,13 +12,15 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
+from tidings.domain.content.linking import Frozen
 from tidings.domain.errors import ScenarioInvalid
 from tidings.domain.flow.ids import Shard, Workspace
+from tidings.domain.paging import LARGEST_LIMIT
 from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario, SimulatedItem, Walk, problems_of, simulation_of
 from tidings.domain.workflows.function import FunctionCallable
 from tidings.engine import Engine
-from tidings.kernel.templates import know_stored_templates
+from tidings.kernel.templates import LinkedDefinition, link_templates, sources_in
 from tidings.simulation.crowd import Crowd, Ground, copy_crowd, draw_crowd, lacks_in
 from tidings.storage import simulation
 from tidings.storage.database import Tx
@@ -52,8 +54,12 @@ class Subject(Protocol):
         """Its steps in their order, and how each is called."""
 
     @property
-    def templates(self) -> Collection[str]:
-        """What it renders for each contact."""
+    def written(self) -> Mapping[str, object]:
+        """What it renders for each contact, as its author wrote it."""
+
+    @property
+    def kept(self) -> Frozen:
+        """The templates it was published with; of others the newest versions are taken."""
 
     @property
     def functions(self) -> Sequence[str]:
@@ -98,6 +104,7 @@ async def simulate(
     if problems := problems_of(scenario):
         raise ScenarioInvalid(problems)
     stage, began = stage or SimulationStage(), monotonic()
+    linked = await _link(live, workspace, subject)
     audience = subject.audience(scenario)
     crowd = Crowd([], 0)
     if audience:
@@ -109,7 +116,7 @@ async def simulate(
     async with scratch_engine(
         start=start, app=app, server=stage.server, pg_bin=stage.pg_bin, shards=ground.shards
     ) as scratch:
-        await copy_crowd(scratch.engine, workspace, crowd.people)
+        await _copy(live, scratch.engine, workspace, crowd, linked.frozen)
         steps = await subject.begin(scratch.engine, Caller(workspace, "simulation"), crowd, scenario)
         await scratch.run_until(end, _on_jump(stage, began), step=ground.step)
         outgoing = [_named(one, steps) for one in await _read_all(scratch.engine, simulation.list_outgoing)]
@@ -128,9 +135,24 @@ async def simulate(
         contacts=len(crowd.people),
         seconds=round(monotonic() - began, 2),
     )
-    await know_stored_templates(live.kernel, workspace, list(subject.templates))
-    missing = await lacks_in(crowd, subject.templates)
+    missing = await lacks_in(crowd, sources_in(linked.given))
     return simulation_of(span, scenario, subject.labels, outgoing, walks, subject.words, missing)
+
+
+async def _link(live: Engine, workspace: Workspace, subject: Subject) -> LinkedDefinition:
+    """Return what it says with all that it renders in its place, or raise DefinitionInvalid."""
+    linked = await link_templates(live.kernel, workspace, subject.written, subject.kept, is_stored=True)
+    linked.require_found()
+    return linked
+
+
+async def _copy(live: Engine, scratch: Engine, workspace: Workspace, crowd: Crowd, frozen: Frozen) -> None:
+    """Store there whom messages are for, the templates they render, and whom they may be from."""
+    await copy_crowd(scratch, workspace, crowd.people)
+    caller = Caller(workspace, "simulation")
+    await scratch.templates.copy(caller, frozen)
+    for sender in (await live.senders.list(workspace, limit=LARGEST_LIMIT)).items:
+        await scratch.senders.create(caller, sender.in_json())
 
 
 def _on_jump(stage: SimulationStage, began: float) -> OnJump:

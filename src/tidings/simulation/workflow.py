@@ -1,10 +1,11 @@
 """A workflow to be simulated: the version that is stored, or a definition that is not."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from tidings.domain.caller import Caller
+from tidings.domain.content.linking import Frozen, frozen_in, without_frozen
 from tidings.domain.errors import Problem, ScenarioInvalid
 from tidings.domain.flow.graph import Function, Graph
 from tidings.domain.flow.ids import Workspace
@@ -12,9 +13,9 @@ from tidings.domain.people.audience import Audience
 from tidings.domain.simulation import Scenario
 from tidings.domain.words import WORDS
 from tidings.domain.workflows.definition import parse_own_workflow, parse_workflow
-from tidings.domain.workflows.requirements import templates_in
 from tidings.engine import Engine, Trigger
-from tidings.kernel.templates import know_templates
+from tidings.kernel.start.check import find_workflow
+from tidings.kernel.templates import link_templates
 from tidings.simulation.crowd import Crowd, Ground
 
 
@@ -26,6 +27,7 @@ class SimulatedWorkflow:
     version: int | None
     definition: Mapping[str, object]
     graph: Graph
+    kept: Frozen = field(default_factory=dict)
     kind: str = "workflow"
     only_its_audience: bool = False
 
@@ -43,9 +45,11 @@ class SimulatedWorkflow:
             workflows.get(workspace, workflow) if isinstance(workflow, UUID) else workflows.find(workspace, workflow)
         )
         if definition is not None:
-            await know_templates(live.kernel, workspace, definition)
+            (await link_templates(live.kernel, workspace, definition)).read(parse_own_workflow)
             return cls.of(found.name, definition)
-        return cls(found.name, found.version, found.definition, parse_workflow(found.definition, is_stored=True))
+        stored = (await find_workflow(live.kernel, workspace, found.id)).version
+        graph, kept = parse_workflow(stored.definition, is_stored=True), frozen_in(stored.definition)
+        return cls(found.name, stored.number, without_frozen(stored.definition), graph, kept)
 
     @classmethod
     def of(cls, name: str, definition: Mapping[str, object]) -> "SimulatedWorkflow":
@@ -58,9 +62,9 @@ class SimulatedWorkflow:
         return {name: name for name in self.graph.doers}
 
     @property
-    def templates(self) -> Collection[str]:
+    def written(self) -> Mapping[str, object]:
         """What its nodes send and call with."""
-        return templates_in(self.graph)
+        return self.definition
 
     @property
     def functions(self) -> Sequence[str]:

@@ -59,8 +59,10 @@ class ArrayType(NamedTuple):
 
     def _elements(self, column: list[Any]) -> bytes:
         first = column[0]
+        if first is None:
+            return _NULL * len(column) if column.count(None) == len(column) else self._with_nulls(column)
         # Many columns of a batch repeat one value.
-        if first is column[-1] and (first is None or self.equal_is_same(first)) and column.count(first) == len(column):
+        if len(column) > 1 and first is column[-1] and self.equal_is_same(first) and column.count(first) == len(column):
             return self._with_nulls([first]) * len(column)
         try:
             return b"".join(self.encode_values(column))

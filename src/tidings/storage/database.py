@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
@@ -134,12 +134,9 @@ class Database:
             raise malformed("cannot be read") from None
         return cls(pool, dsn)
 
-    @asynccontextmanager
-    async def autocommit(self) -> AsyncIterator[Tx]:
+    def autocommit(self) -> AbstractAsyncContextManager[Tx]:
         """Lend a connection on which each statement commits alone."""
-        with _sorted_errors():
-            async with self._connection() as connection:
-                yield Tx(connection)
+        return _Autocommit(self)
 
     @asynccontextmanager
     async def transaction(self, *, snapshot: bool = False, may_be_long: bool = False) -> AsyncIterator[Tx]:
@@ -157,7 +154,15 @@ class Database:
 
     @asynccontextmanager
     async def _connection(self) -> "AsyncIterator[asyncpg.pool.PoolConnectionProxy[Row]]":
-        """Lend a connection; while none can be made, a caller in a hurry is refused at once."""
+        """Lend a connection for a block."""
+        connection = await self.lend()
+        try:
+            yield connection
+        finally:
+            await self.take_back(connection)
+
+    async def lend(self) -> "asyncpg.pool.PoolConnectionProxy[Row]":
+        """Lend a connection until it is taken back; while none can be made, a caller in a hurry is refused at once."""
         if is_hurried() and await self._outage.is_known():
             raise OutOfReach("the database cannot be reached")
         try:
@@ -167,9 +172,14 @@ class Database:
             raise
         try:
             await _act(connection)
-            yield connection
-        finally:
-            await self._pool.release(connection)
+        except BaseException:
+            await self.take_back(connection)
+            raise
+        return connection
+
+    async def take_back(self, connection: "asyncpg.pool.PoolConnectionProxy[Row]") -> None:
+        """Have a connection lent to others."""
+        await self._pool.release(connection)
 
     async def persist(self, work: Callable[[Tx], Awaitable[Result]], *, alone: bool = False) -> Result:
         """Run `work` in a transaction (or `alone`, one statement) until its commit is known.
@@ -207,6 +217,23 @@ class Database:
                 await self._pool.close()
         except TimeoutError:
             self._pool.terminate()
+
+
+class _Autocommit:
+    """A connection lent for a block; a class, since two generators cost as much as the statement itself."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def __aenter__(self) -> Tx:
+        with _sorted_errors():
+            self._connection = await self._database.lend()
+        return Tx(self._connection)
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with _sorted_errors():
+            await self._database.take_back(self._connection)
+        _sorted_errors().__exit__(kind, error, trace)
 
 
 SESSION_SETTINGS = {

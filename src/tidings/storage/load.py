@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.campaigns.run import JobStatus, RunStatus, Source
+from tidings.domain.content.linking import Frozen, frozen_in, linked
 from tidings.domain.content.message import MessageContent
 from tidings.domain.flow.execution import ExecutionState, ExecutionStatus, Frontier, ItemState, Ready
 from tidings.domain.flow.ids import Shard, Workspace, workspace_of
@@ -67,6 +68,7 @@ class LoadedRun(msgspec.Struct, frozen=True):
     provider: str
     content_id: str
     message: MessageContent
+    templates: Frozen  # which its posts render; they are in the message already
     scheduled_for: datetime | None
     rate_per_minute: int | None
     status: RunStatus
@@ -85,6 +87,11 @@ class LoadedRun(msgspec.Struct, frozen=True):
     send_hour: int | None
     time_zone: str
     max_lateness: timedelta | None
+
+    @property
+    def where(self) -> Workspace:
+        """The workspace it is of."""
+        return workspace_of(self.tenant, self.workspace)
 
     @property
     def begins_at(self) -> datetime:
@@ -244,7 +251,8 @@ def _run(row: Row) -> LoadedRun:
         channel=Channel(row["channel"]),
         provider=row["provider"],
         content_id=row["content_id"],
-        message=MessageContent(Channel(row["channel"]), row["content"]),
+        message=MessageContent(Channel(row["channel"]), linked(row["content"])),
+        templates=frozen_in(row["content"]),
         scheduled_for=row["scheduled_for"],
         rate_per_minute=row["rate_per_minute"],
         status=RunStatus(row["status"]),

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from tidings.domain.flow.ids import Shard
-from tidings.domain.flow.item import ItemId, ItemStatus, Marked, Payload, Planned
+from tidings.domain.flow.item import Fence, ItemId, ItemStatus, Marked, OwnerId, Payload, Planned
 from tidings.domain.flow.outgoing import Outgoing
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
@@ -71,6 +73,32 @@ async def mark_items(tx: Tx, *, shard: Shard, outgoing: Sequence[Outgoing], now:
         now=now,
     )
     return {row["id"]: row["payload"] for row in rows}
+
+
+class Move(msgspec.Struct, frozen=True):
+    """An item that takes another connection; `attempt` is the number of its last mark."""
+
+    id: ItemId
+    owner: OwnerId
+    fence: Fence
+    attempt: int
+    before: str
+    provider: str
+
+
+async def move_items(tx: Tx, *, shard: Shard, moves: Sequence[Move]) -> set[UUID]:
+    """Have items that cannot have arrived take another connection; return those that do."""
+    rows = await tx.fetch(
+        _SQL["move_items"],
+        shard=shard,
+        ids=[one.id for one in moves],
+        owners=[one.owner for one in moves],
+        fences=[one.fence for one in moves],
+        attempt_numbers=[one.attempt for one in moves],
+        before=[one.before for one in moves],
+        providers=[one.provider for one in moves],
+    )
+    return {row["id"] for row in rows}
 
 
 async def unmark_items(tx: Tx, *, shard: Shard, items: Sequence[tuple[Marked, Outgoing]], now: datetime) -> set[UUID]:

@@ -4,12 +4,16 @@ Reached from resources/rules.py and kernel/start/event.py.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from uuid import UUID
 
 import asyncpg
+import msgspec
 from msgspec import Struct
 
+from tidings.domain.content.linking import FROZEN
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
@@ -23,6 +27,8 @@ from tidings.views.rules import RuleAudience
 
 _SQL = load("rules")
 Json = Mapping[str, object]
+MOST_KEPT, LONGEST_KEPT = 1_024, 20_000
+"""How many rules a process keeps as it has read them, and how long the JSON of their steps may be: 20 MB at most."""
 
 
 class FoundRule(Struct, frozen=True, kw_only=True):
@@ -34,6 +40,7 @@ class FoundRule(Struct, frozen=True, kw_only=True):
     audience: RuleAudience
     enabled: bool
     steps: Sequence[Json]
+    templates: Json
     created_at: datetime
     updated_at: datetime
 
@@ -50,17 +57,45 @@ class FoundRule(Struct, frozen=True, kw_only=True):
     @property
     def definition(self) -> RuleDefinition:
         """The rule as events are routed by it."""
-        read = read_rule(
-            {**self.key._asdict(), "enabled": self.enabled, "steps": self.steps},
-            is_stored=True,
-        )
-        return RuleDefinition(read.key, read.enabled, read.steps, self.id)
+        return _read(self.id, self.key, self.enabled, self.steps, self.templates)
 
 
-class RuleOrFallback(FoundRule, frozen=True, kw_only=True):
+class RuleOrFallback(Struct, frozen=True, kw_only=True):
     """What decides about events of a trigger; of a fallback only the key is known."""
 
+    id: UUID
+    trigger: str
+    channel: Channel
+    audience: RuleAudience
+    enabled: bool
+    steps: str
+    """As JSON: what was read before need not be read again."""
+    templates: str
     is_fallback: bool
+
+    @property
+    def key(self) -> RuleKey:
+        """The key that identifies the rule or the fallback."""
+        return RuleKey(self.trigger, self.channel, self.audience)
+
+    @property
+    def definition(self) -> RuleDefinition:
+        """The rule as events are routed by it; while it stays as it is, the same object each time."""
+        given = self.id, self.key, self.enabled, self.steps, self.templates
+        is_short = len(self.steps) + len(self.templates) <= LONGEST_KEPT
+        return _read_kept(*given) if is_short else _read_json(*given)
+
+
+def _read(id: UUID, key: RuleKey, enabled: bool, steps: object, templates: object) -> RuleDefinition:
+    stored = {**key._asdict(), "enabled": enabled, "steps": steps, FROZEN: templates}
+    return replace(read_rule(stored, is_stored=True), id=id)
+
+
+def _read_json(id: UUID, key: RuleKey, enabled: bool, steps: str, templates: str) -> RuleDefinition:
+    return _read(id, key, enabled, msgspec.json.decode(steps), msgspec.json.decode(templates))
+
+
+_read_kept = lru_cache(maxsize=MOST_KEPT)(_read_json)
 
 
 @_SQL.statement
@@ -74,6 +109,7 @@ async def insert_rule(
     audience: RuleAudience,
     enabled: bool,
     steps: Sequence[Json],
+    templates: Json,
     required: Sequence[str],
     now: datetime,
 ) -> None:
@@ -94,10 +130,18 @@ async def lock_rule(
 
 
 async def update_rule(
-    tx: Tx, *, id: UUID, key: RuleKey, enabled: bool, steps: Sequence[Json], required: Sequence[str], now: datetime
+    tx: Tx,
+    *,
+    id: UUID,
+    key: RuleKey,
+    enabled: bool,
+    steps: Sequence[Json],
+    templates: Json,
+    required: Sequence[str],
+    now: datetime,
 ) -> None:
     """Write a rule, or raise Conflict when another has its key."""
-    given = {**key._asdict(), "enabled": enabled, "steps": steps, "required": required}
+    given = {**key._asdict(), "enabled": enabled, "steps": steps, "templates": templates, "required": required}
     try:
         await tx.fetch(_SQL["update_rule"], id=id, now=now, **given)
     except asyncpg.UniqueViolationError as error:

@@ -27,7 +27,7 @@ class FoundRun(Struct, frozen=True, kw_only=True):
     channel: Channel
     provider: str
     content_id: str
-    content: Mapping[str, str]
+    content: Mapping[str, object]
     scheduled_for: datetime | None
     rate: int | None
     status: RunStatus

@@ -210,6 +210,61 @@ create table sequence_steps (
     constraint sequence_steps_send_hour_check check (send_hour between 0 and 23)
 );
 
+-- What is written once and rendered in many messages, or wraps them.
+create table templates (
+    id           uuid        constraint templates_pkey primary key,
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    name         text        not null,
+    kind         text        not null,
+    description  text,
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    deleted_at   timestamptz,
+    constraint templates_kind_check check (kind in ('partial', 'layout'))
+);
+create unique index templates_name_key on templates (tenant_id, workspace_id, name) where deleted_at is null;
+create index idx_templates_listed on templates (tenant_id, workspace_id, id) where deleted_at is null;
+
+-- A version never changes. What is published with it keeps a copy, so nothing that runs reads here.
+create table template_versions (
+    template_id  uuid        not null constraint template_versions_template_id_fkey references templates,
+    number       integer     not null,
+    tenant_id    text        not null,                         -- of its template, so that a policy needs no other table
+    workspace_id text        not null,
+    format       text        not null,
+    text         text        not null,
+    renders      text[]      not null default '{}',            -- the names of the templates in it
+    created_by   text,                                         -- null where nobody said
+    created_at   timestamptz not null,
+    constraint template_versions_pkey primary key (template_id, number),
+    constraint template_versions_number_check check (number > 0),
+    constraint template_versions_format_check check (format in ('html', 'text'))
+);
+
+-- Whom messages are from: a name shown with the address, and an address or number for each channel.
+create table senders (
+    id           uuid        constraint senders_pkey primary key,
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    name         text        not null,
+    display_name text,
+    addresses    jsonb       not null,                         -- by channel
+    reply_to     text,
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    constraint senders_name_key unique (tenant_id, workspace_id, name)
+);
+
+-- Whom messages are from that name nobody: one sender for each channel.
+create table default_senders (
+    tenant_id    text not null,
+    workspace_id text not null,
+    channel      text not null,
+    sender_id    uuid not null constraint default_senders_sender_id_fkey references senders on delete cascade,
+    constraint default_senders_pkey primary key (tenant_id, workspace_id, channel)
+);
+
 -- Where a workspace's functions are: one row for each with an address of its own, and '*' for the base of all others.
 -- The secret is sealed by the engine; its key is not in the database.
 create table functions (
@@ -560,6 +615,7 @@ create table rules (
     audience     text        not null,
     enabled      boolean     not null,
     steps        jsonb       not null,
+    templates    jsonb       not null default '{}',            -- those that its steps render, as they were
     required     jsonb       not null default '[]',            -- dotted paths that every event must give
     created_at   timestamptz not null,
     updated_at   timestamptz not null,
@@ -689,12 +745,13 @@ create table attempts (
     tenant_id    text        not null,                         -- as of workflow_versions
     workspace_id text        not null,
     attempt      smallint    not null,
+    provider     text        not null,
     outcome      text        not null,
     error        text        not null,
     started_at   timestamptz not null,
     ended_at     timestamptz not null,
     constraint attempts_pkey primary key (shard, item_id, attempt),
-    constraint attempts_outcome_check check (outcome in ('rejected', 'retry_later', 'unknown', 'crashed'))
+    constraint attempts_outcome_check check (outcome in ('rejected', 'retry_later', 'unknown', 'crashed', 'unavailable'))
 );
 
 
@@ -817,7 +874,7 @@ create table audit_log (
     constraint audit_log_subject_kind_check check (
         subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact',
                          'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route', 'tenant', 'workspace',
-                         'connection')
+                         'connection', 'template', 'sender')
     )
 );
 create index idx_audit_log_subject_id on audit_log (shard, subject_id);
@@ -1708,6 +1765,14 @@ alter table contact_tags enable row level security;
 create policy own_workspace on contact_tags for select using (is_own(tenant_id, workspace_id));
 alter table segments enable row level security;
 create policy own_workspace on segments for select using (is_own(tenant_id, workspace_id));
+alter table templates enable row level security;
+create policy own_workspace on templates for select using (is_own(tenant_id, workspace_id));
+alter table template_versions enable row level security;
+create policy own_workspace on template_versions for select using (is_own(tenant_id, workspace_id));
+alter table senders enable row level security;
+create policy own_workspace on senders for select using (is_own(tenant_id, workspace_id));
+alter table default_senders enable row level security;
+create policy own_workspace on default_senders for select using (is_own(tenant_id, workspace_id));
 alter table executions enable row level security;
 create policy own_workspace on executions for select using (is_own(tenant_id, workspace_id));
 alter table campaigns enable row level security;
@@ -1820,8 +1885,8 @@ begin
     if exists (select 1 from pg_roles where rolname = 'tidings_reader') then
         reads := 'tidings_reader';
         grant usage on schema tidings to tidings_reader;
-        grant select on workflows, workflow_versions, sequences, sequence_steps, contacts, contact_tags, segments, executions,
-                        execution_log, campaigns, runs, jobs, rules, events, outbox, attempts, audit_log
+        grant select on workflows, workflow_versions, sequences, sequence_steps, templates, template_versions, senders,
+                        default_senders, contacts, contact_tags, segments, executions, execution_log, campaigns, runs, jobs, rules, events, outbox, attempts, audit_log
             to tidings_reader;
         -- Before 15 a view reads with its owner's rights, which would show everything.
         if current_setting('server_version_num')::integer >= 150000 then

@@ -5,6 +5,8 @@ docs/how-to/test-your-application.md shows it with pytest.
 """
 
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
+from tidings.sink.arrivals import Answer, Arrival
+from tidings.sink.running import RunningSink, running_sink
 from tidings.testing.clock import VirtualClock
 from tidings.testing.conformance import ConformanceCase, DocumentedAnswer, nonconformities
 from tidings.testing.marked import marked_item
@@ -15,6 +17,8 @@ from tidings.testing.server import scratch_server
 
 __all__ = [
     "Accepted",
+    "Answer",
+    "Arrival",
     "Break",
     "ConformanceCase",
     "DocumentedAnswer",
@@ -24,12 +28,14 @@ __all__ = [
     "Recorder",
     "Rejected",
     "RetryLater",
+    "RunningSink",
     "Scratch",
     "Unavailable",
     "Unknown",
     "VirtualClock",
     "marked_item",
     "nonconformities",
+    "running_sink",
     "scratch_engine",
     "scratch_server",
     "scripted_server",

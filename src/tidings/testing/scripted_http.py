@@ -52,19 +52,26 @@ class HttpSeen:
         return msgspec.json.decode(self.body)
 
 
-class ScriptedServer:
-    """Answers each request with the next of `replies`, and with the last of them from then on."""
+class ScriptedReplies:
+    """What a server says, and what it has seen: the next of `replies` to each request, the last from then on."""
 
     def __init__(self, *replies: HttpReply) -> None:
         self.replies = list(replies) or [HttpReply()]
         self.seen: list[HttpSeen] = []
         self.url = ""
-        self._held = asyncio.Event()  # what hangs, hangs until the server ends
-        self._serving: set[asyncio.Task[None]] = set()
 
     def reply(self) -> HttpReply:
         """Take the next reply."""
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
+
+class ScriptedServer(ScriptedReplies):
+    """Answers over HTTP/1.1."""
+
+    def __init__(self, *replies: HttpReply) -> None:
+        super().__init__(*replies)
+        self._held = asyncio.Event()  # what hangs, hangs until the server ends
+        self._serving: set[asyncio.Task[None]] = set()
 
     def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Begin to answer on one connection."""

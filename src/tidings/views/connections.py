@@ -1,6 +1,6 @@
 """Connections: what a workspace sends through; and the providers that it can connect to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from tidings.views.view import ChannelName, Id, Json, Time, View, doc
@@ -50,6 +50,13 @@ class KindSetting(View, frozen=True, kw_only=True):
     example: str = ""
 
 
+class KindDocument(View, frozen=True, kw_only=True):
+    """A page of the vendor's own documentation that the package follows."""
+
+    title: Annotated[str, doc(example="Resend API reference: send email")]
+    read_on: Annotated[str, doc("When it was read.", "2026-11-18")]
+
+
 class ProviderKindView(View, frozen=True, kw_only=True):
     """A provider that a workspace can connect to."""
 
@@ -57,6 +64,4 @@ class ProviderKindView(View, frozen=True, kw_only=True):
     title: Annotated[str, doc(example="Resend")]
     channels: Sequence[ChannelName]
     settings: Sequence[KindSetting]
-    documents: Annotated[
-        Mapping[str, str], doc("The vendor's own pages that it follows, and when they were read.")
-    ] = {}
+    documents: Sequence[KindDocument] = ()

@@ -87,6 +87,7 @@ class Attempt(View, frozen=True, kw_only=True):
     """A call to a provider that did not succeed."""
 
     attempt: int
+    provider: Annotated[str, doc("Whom it was made with.", "smtp")] = ""
     outcome: str
     error: str
     started_at: Time

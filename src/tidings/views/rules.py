@@ -1,6 +1,6 @@
 """Rules: what is sent when something happens."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -30,6 +30,13 @@ class Rule(View, frozen=True, kw_only=True):
     audience: Annotated[RuleAudience, doc(example="lead")]
     enabled: Annotated[bool, doc(example=True)]
     steps: Annotated[Sequence[Json], doc(example=[EXAMPLE_STEP])] = ()
+    templates: Annotated[
+        Mapping[str, int],
+        doc(
+            "The templates that it renders, each with the version that was the newest when it was written.",
+            {"footer": 3},
+        ),
+    ] = {}
     not_ready: Annotated[
         Sequence[ChannelName],
         doc("Channels of its steps for which no provider is set up: their items fail, or go to a fallback."),

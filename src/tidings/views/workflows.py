@@ -1,6 +1,6 @@
 """Workflows, their versions, and the problems of a definition."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -18,6 +18,12 @@ EXAMPLE_DEFINITION: dict[str, Any] = {
     "edges": [{"from": "hello", "to": "wait"}, {"from": "wait", "to": "nudge"}],
 }
 Definition = Annotated[Json, doc(example=EXAMPLE_DEFINITION)]
+Templates = Annotated[
+    Mapping[str, int],
+    doc(
+        "The templates that it renders, each with the version that was the newest when it was published.", {"footer": 3}
+    ),
+]
 FormName = Annotated[str, Meta(extra_json_schema={"enum": ["graph", "steps"]}, examples=["graph"])]
 """How a definition is written: as a graph or as steps."""
 
@@ -32,6 +38,7 @@ class Workflow(View, frozen=True, kw_only=True):
     version: int
     form: FormName = "graph"
     definition: Definition
+    templates: Templates = {}
     not_ready: Annotated[
         Sequence[ChannelName],
         doc("The channels it needs for which no provider is set up; until each has one, it starts nothing (409).", []),
@@ -51,6 +58,7 @@ class WorkflowVersion(View, frozen=True, kw_only=True):
     id: Id
     number: int
     definition: Definition
+    templates: Templates = {}
     created_at: Time
 
 

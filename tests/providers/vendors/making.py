@@ -18,14 +18,19 @@ async def everything(_: Workspace) -> PrivateAddresses:
 
 
 def maker(kind: str, channel: Channel, /, **values: Value) -> Callable[[str, timedelta], Provider]:
-    """What makes a provider of a kind for an address and a deadline; its settings are checked as a connection's are."""
+    """What makes a provider of a kind for an address and a deadline; its settings are checked as a connection's are.
+
+    `{url}` in a setting stands for the address of the server; baseUrl is that address where the kind has one.
+    """
     found = CATALOGUE[kind]
-    secrets = {name: value for name, value in values.items() if name in found.secrets}
-    settings = {name: value for name, value in values.items() if name not in found.secrets}
 
     def make(url: str, deadline: timedelta) -> Provider:
-        assert found.problems_of({**settings, "baseUrl": url}, secrets) == []
-        filled = found.filled({**values, "baseUrl": url})
+        bases = {"baseUrl": url} if "baseUrl" in {one.name for one in found.settings} else {}
+        given = {name: one.replace("{url}", url) if isinstance(one, str) else one for name, one in values.items()}
+        secrets = {name: value for name, value in given.items() if name in found.secrets}
+        settings = {name: value for name, value in given.items() if name not in found.secrets}
+        assert found.problems_of({**bases, **settings}, secrets) == []
+        filled = found.filled({**bases, **given})
         return found.build(ConnectionSettings(f"{kind}/test", channel, filled, deadline, 10, everything))
 
     return make

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from tests.providers.items import marked, yes
 from tests.providers.vendors.making import maker
 from tidings.domain.channels import Channel
@@ -40,7 +42,7 @@ DOCUMENTED = [
     DocumentedAnswer("daily_quota_exceeded", error(429, "daily_quota_exceeded"), Unavailable("")),
     DocumentedAnswer("monthly_quota_exceeded", error(429, "monthly_quota_exceeded"), Unavailable("")),
     DocumentedAnswer("rate_limit_exceeded", error(429, "rate_limit_exceeded"), RetryLater("", uses_attempt=False)),
-    DocumentedAnswer("application_error", error(500, "application_error"), RetryLater),
+    DocumentedAnswer("application_error", error(500, "application_error"), Unknown),
     DocumentedAnswer("no id", HttpReply(200, {}), Unknown),
 ]
 
@@ -93,3 +95,21 @@ async def test_the_request_is_what_resend_documents() -> None:
             {"path": "https://example.com/b.png", "filename": "b.png", "content_id": "logo"},
         ],
     }
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        error(422, "invalid_from_address"),
+        HttpReply(403, {"name": "validation_error", "message": "The elsewhere.example domain is not verified."}),
+    ],
+)
+async def test_a_sender_that_the_message_names_is_the_messages_fault(reply: HttpReply) -> None:
+    own_sender: Payload = {"subject": "Hello", "body": "Hi", "from": "eve@elsewhere.example"}
+
+    async with scripted_server(reply) as server:
+        provider = MAKE(server.url, timedelta(seconds=30))
+        outcome = await provider.send(marked(payload=own_sender), yes)
+        await provider.close()
+
+    assert isinstance(outcome, Rejected)

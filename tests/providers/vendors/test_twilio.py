@@ -1,4 +1,8 @@
-"""Twilio, against a server that says what its documents list."""
+"""Twilio, against a server that says what its documents list.
+
+Paths, fields and their names are those that Twilio's own library, version 9.13.0, wrote for the same messages, calls
+and look-ups on 2026-11-18, which are those of its OpenAPI document (twilio-oai, d50069b).
+"""
 
 from base64 import b64encode
 from datetime import datetime, timedelta

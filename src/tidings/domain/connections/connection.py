@@ -14,7 +14,7 @@ import msgspec
 
 from tidings.domain.channels import Channel
 from tidings.domain.connections.kind import Value
-from tidings.domain.connections.limits import ConnectionLimits
+from tidings.domain.connections.limits import SendingLimits
 from tidings.domain.flow.ids import Workspace
 
 _ID_LENGTH = 36
@@ -30,7 +30,7 @@ class WorkspaceConnection(msgspec.Struct, frozen=True):
     kind: str
     settings: Mapping[str, Value]
     credential_names: Sequence[str]
-    limits: ConnectionLimits
+    limits: SendingLimits
     position: int
     weight: int
     is_sticky: bool

@@ -10,7 +10,7 @@ import msgspec
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.connections.connection import WorkspaceConnection
 from tidings.domain.connections.kind import ProviderKind, Value
-from tidings.domain.connections.limits import MOST, NO_LIMITS, ConnectionLimits, RateLimits
+from tidings.domain.connections.limits import MOST, NO_LIMITS, RateLimits, SendingLimits
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.messages import did_you_mean, quoted
 
@@ -35,7 +35,7 @@ class ConnectionDraft:
     kind: ProviderKind
     settings: dict[str, Value]
     credentials: Mapping[str, str | None] = field(repr=False)
-    limits: ConnectionLimits
+    limits: SendingLimits
     position: int | None
     weight: int
     is_sticky: bool
@@ -164,13 +164,13 @@ def _flag(given: Given, place: str, before: bool, problems: list[Problem]) -> bo
     return before
 
 
-def _limits(given: Given, before: WorkspaceConnection | None, problems: list[Problem]) -> ConnectionLimits:
+def _limits(given: Given, before: WorkspaceConnection | None, problems: list[Problem]) -> SendingLimits:
     """Read the limits, which replace those before as a whole."""
     known = before.limits if before else NO_LIMITS
     if "limits" not in given:
         return known
     try:
-        limits = msgspec.convert(given["limits"] or {}, ConnectionLimits)
+        limits = msgspec.convert(given["limits"] or {}, SendingLimits)
     except msgspec.ValidationError as error:
         problems.append(Problem("limits", str(error)))
         return known
@@ -178,7 +178,7 @@ def _limits(given: Given, before: WorkspaceConnection | None, problems: list[Pro
     return limits
 
 
-def problems_of_limits(limits: ConnectionLimits) -> list[Problem]:
+def problems_of_limits(limits: SendingLimits) -> list[Problem]:
     """Return what is wrong with limits: numbers out of their range, domains that are none, too many of either."""
     found = _problems_of_rates("limits", limits)
     if limits.concurrency is not None:

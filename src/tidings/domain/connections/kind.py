@@ -55,6 +55,8 @@ class Setting:
     """Whether it says where credentials are sent: with another value they must be given anew."""
     matches: str = ""
     """A regular expression for the whole of a string, where not every string will do."""
+    check: Callable[[str], str | None] | None = None
+    """Says why a string of the right type will not do, with the remedy and without the string; None when it will."""
 
     def problem_of(self, value: object) -> str | None:
         """Why a value will not do, with the remedy; the value of a secret is never repeated."""
@@ -63,6 +65,8 @@ class Setting:
             problem = f"use one of {', '.join(self.choices)}"
         if problem is None and self.matches and not re.fullmatch(self.matches, str(value)):
             problem = f"write it like {self.example}"
+        if problem is None and self.check is not None:
+            problem = self.check(str(value))
         if problem is None:
             return None
         return problem if self.is_secret else f"{quoted(value)} will not do: {problem}"
@@ -167,10 +171,17 @@ def base_url(default: str) -> Setting:
     )
 
 
-def secret(name: str, doc: str, *, is_required: bool = True, has_lines: bool = False) -> Setting:
+def secret(
+    name: str,
+    doc: str,
+    *,
+    is_required: bool = True,
+    has_lines: bool = False,
+    check: Callable[[str], str | None] | None = None,
+) -> Setting:
     """A setting that is sealed and never shown again."""
     kind = SettingType.LINES if has_lines else SettingType.TEXT
-    return Setting(name=name, doc=doc, type=kind, is_required=is_required, is_secret=True)
+    return Setting(name=name, doc=doc, type=kind, is_required=is_required, is_secret=True, check=check)
 
 
 def webhook_url(doc: str) -> Setting:

@@ -15,7 +15,7 @@ class RateLimits(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     per_day: int | None = None
 
 
-class ConnectionLimits(RateLimits, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+class SendingLimits(RateLimits, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """Those of a connection: also its calls under way, those for the addresses of a domain, and its first days."""
 
     concurrency: int | None = None
@@ -26,4 +26,4 @@ class ConnectionLimits(RateLimits, frozen=True, rename="camel", omit_defaults=Tr
     """The most messages on the first day, the second day, and so on; after the last there is no such limit."""
 
 
-NO_LIMITS = ConnectionLimits()
+NO_LIMITS = SendingLimits()

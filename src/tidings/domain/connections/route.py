@@ -8,12 +8,22 @@ from tidings.domain.connections.vendors import Vendors
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class SendingRoute:
     """Where a workspace has connections, these; else the provider that serves the channel in every workspace."""
 
     only: str | None
     connections: Sequence[WorkspaceConnection] = ()
     vendors: Vendors | None = None
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether recipients differ in what they are tried through first: by weights, or by what can reach them."""
+        if len(self.connections) < 2:
+            return False
+        first = min(one.position for one in self.connections)
+        kinds = self.vendors.kinds if self.vendors else {}
+        choosy = any((kind := kinds.get(one.kind)) and kind.accepts for one in self.connections)
+        return choosy or sum(one.position == first for one in self.connections) > 1
 
     def first(self, recipient: str) -> str:
         """Return the provider that a recipient is tried through first."""

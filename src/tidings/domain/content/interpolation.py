@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 
+from tidings.domain.content.linked import SEPARATOR
+
 MAX_VALUE_CHARS = 10_000
 MAX_PARTS = 100
 CACHED_TEMPLATES = 1024
@@ -48,6 +50,8 @@ class Interpolation:
 @lru_cache(maxsize=CACHED_TEMPLATES)
 def interpolation_of(source: str) -> Interpolation | None:
     """The template as an interpolation, or None where it is more than that."""
+    if SEPARATOR in source:
+        return None  # it renders others, or is wrapped in one
     parts: list[tuple[str, tuple[str, ...]]] = []
     position = 0
     for output in _OUTPUT.finditer(source):

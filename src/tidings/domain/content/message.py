@@ -24,7 +24,7 @@ from tidings.domain.people.address import read_mailbox
 
 LONGEST_LINE = 900
 """What fits in a header of an e-mail, folded or not, with room for its name."""
-_SETTINGS = frozenset({FieldKind.CHOICE, FieldKind.NUMBER})
+_SETTINGS = frozenset({FieldKind.CHOICE, FieldKind.NAME, FieldKind.NUMBER})
 
 
 def _stored_order(channel: Channel) -> tuple[ContentField, ...]:

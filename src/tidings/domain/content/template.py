@@ -2,15 +2,15 @@
 
 A template is untrusted. Here every limit that Liquid knows is set, and filters may not grow a value without bound;
 environment.py and filters.py do that, and kernel/render/renderer.py adds the hard limits of a process. Rendering is
-deterministic: the time is passed in. Everything prints what LiquidJS prints but for the differences in
-docs/reference/templates.md; tests/domain/liquidjs has the facts.
+deterministic: the time is passed in, and what a template renders is part of its source (linked.py). Everything prints
+what LiquidJS prints but for the differences in docs/reference/templates.md; tests/domain/liquidjs has the facts.
 
 `liquid` takes a third of a second to import, so it is imported by the first template that has Liquid in it.
 """
 # ruff: noqa: PLC0415
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,14 +18,15 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tidings.domain.content.linked import LinkedSource, Use, split
 from tidings.domain.content.template_facts import OF_A_STEP, TemplateFacts, WalkVariable, known_facts
 from tidings.domain.errors import TemplateInvalid
 
 if TYPE_CHECKING:
-    from liquid import BoundTemplate, Node
-    from liquid.builtin.expressions import Path
+    from liquid import BoundTemplate
     from liquid.exceptions import LiquidError
-    from liquid.expression import Expression
+
+    from tidings.domain.content.liquid.variables import ParsedTemplate
 
 MAX_SOURCE_CHARS = 200_000
 MAX_TAGS = 5_000
@@ -60,23 +61,29 @@ def check(source: str, *, html: bool) -> None:
     """Raise TemplateInvalid, with line and column, unless the template parses and nothing in it must fail."""
     if not has_liquid(source):
         return
+    if not html:
+        _require_text(split(source))
     if known := known_facts(source):
         known.require_valid()
-        return
+    else:
+        _check_nodes(source, html=html)
+
+
+def _check_nodes(source: str, *, html: bool) -> None:
     from tidings.domain.content.liquid.checks import mistakes_in
 
-    template = parse(source, html=html)
+    parsed = parse(source, html=html)
     with _depth_limited():
-        mistake = next(mistakes_in(template), None)
+        mistake = next(mistakes_in(parsed), None)
     if mistake:
-        raise _invalid(mistake.message, source, mistake.index)
+        raise _invalid(mistake.message, split(source).main, mistake.index)
 
 
 def facts_of(source: str) -> TemplateFacts:
     """Return all that is to be known of a template before it is stored."""
     problem = None
     try:
-        check(source, html=False)
+        _check_nodes(source, html=False)
     except TemplateInvalid as error:
         problem = (str(error), error.line, error.column)
     try:
@@ -95,12 +102,12 @@ def markup_chars(source: str) -> int:
     if not has_liquid(source) or len(source) > MAX_SOURCE_CHARS:
         return 0  # which is refused at a glance, and so is a tag that is never closed
     try:
-        return sum(end - start for start, end in islice(_tags(source), MAX_TAGS))
+        return sum(end - start for text in split(source).texts for start, end in islice(tags_in(text), MAX_TAGS))
     except TemplateInvalid:
         return 0
 
 
-def parse(source: str, *, html: bool) -> "BoundTemplate":
+def parse(source: str, *, html: bool) -> "ParsedTemplate":
     """Parse a template, or return it from the cache; raise TemplateInvalid if it cannot be parsed."""
     return _parsed(source, html)
 
@@ -121,9 +128,11 @@ def required_variables(source: str) -> frozenset[str]:
         return frozenset()
     if known := known_facts(source):
         return known.require_parsed().required
-    template = parse(source, html=False)
+    from tidings.domain.content.liquid.variables import printed
+
     with _depth_limited():
-        return frozenset(_required(template))
+        found = [path for path, _ in printed(parse(source, html=False))]
+    return frozenset(_dotted(path) for path in found if not _is_given(str(path[0])))
 
 
 def fixed_text(source: str) -> str:
@@ -132,9 +141,9 @@ def fixed_text(source: str) -> str:
         return source
     if known := known_facts(source):
         return known.require_parsed().fixed_text
-    from liquid.builtin.content import ContentNode
+    from tidings.domain.content.liquid import variables
 
-    return "".join(node.text for node in parse(source, html=False).nodes if isinstance(node, ContentNode))
+    return variables.fixed_text(parse(source, html=False))
 
 
 def walk_variables(source: str) -> list[WalkVariable]:
@@ -143,11 +152,12 @@ def walk_variables(source: str) -> list[WalkVariable]:
         return []
     if known := known_facts(source):
         return list(known.require_parsed().walk)
-    template = parse(source, html=False)
+    from tidings.domain.content.liquid.variables import named
+
     with _depth_limited():
-        paths = list(_global_paths(template, _every_path))
-    named = [(path, _name_in_walk(path)) for path in paths]
-    return [WalkVariable(name, *_place(source, path.token.start_index)) for path, name in named if name]
+        found = [(_name_in_walk(path), index) for path, index in named(parse(source, html=False))]
+    main = split(source).main
+    return [WalkVariable(name, *place_in(main, index)) for name, index in found if name]
 
 
 def walk_variable_in(path: Sequence[str]) -> WalkVariable | None:
@@ -176,22 +186,36 @@ def render(source: str, data: Mapping[str, object], *, html: bool, now: datetime
     except TemplateInvalid as error:
         return RenderFailed(f"{error} (line {error.line}, column {error.column})")
     except Exception as error:  # a template is untrusted: whatever it makes Liquid raise is its own failure
-        return RenderFailed(_reason(error))
+        return RenderFailed(_reason(error, split(source)))
 
 
-def _render(template: "BoundTemplate", data: Mapping[str, object], now: datetime) -> str:
+def _render(parsed: "ParsedTemplate", data: Mapping[str, object], now: datetime) -> str:
+    from markupsafe import Markup
+
+    from tidings.domain.content.liquid.variables import CONTENT
+
+    seen = {"now": now, "today": now.date(), **data}
+    text = _rendered(parsed.template, parsed, seen, now)
+    if parsed.layout is None:
+        return text
+    # What was filled into it is escaped already: a layout prints it as it is.
+    return _rendered(parsed.layout, parsed, {**seen, CONTENT: Markup(text)}, now)  # noqa: S704
+
+
+def _rendered(template: "BoundTemplate", parsed: "ParsedTemplate", seen: Mapping[str, object], now: datetime) -> str:
     from liquid.output import LimitedStringIO
 
-    from tidings.domain.content.liquid.environment import MAX_OUTPUT_BYTES, Context
+    from tidings.domain.content.liquid.context import Context
+    from tidings.domain.content.liquid.environment import MAX_OUTPUT_BYTES
 
-    context = Context(template, globals={"now": now, "today": now.date(), **data})
+    context = Context(template, globals=seen, partials=parsed.partials)
     context.tag_namespace["now"] = now
     buffer = LimitedStringIO(limit=MAX_OUTPUT_BYTES)
     template.render_with_context(context, buffer)
     return buffer.getvalue()
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, source: LinkedSource) -> str:
     from liquid.exceptions import LiquidError
 
     from tidings.domain.content.liquid.values import TooLarge
@@ -202,12 +226,29 @@ def _reason(error: Exception) -> str:
     message = str(error.message)[:MAX_REASON_CHARS]
     if error.token is None or error.token.start_index < 0:
         return message
-    line, column = _place(error.token.source, error.token.start_index)
-    return f"{message} (line {line}, column {column})"
+    line, column = place_in(error.token.source, error.token.start_index)
+    return f"{source.named(error.token.source)}{message} (line {line}, column {column})"
 
 
 @lru_cache(maxsize=CACHED_TEMPLATES)
-def _parsed(source: str, html: bool) -> "BoundTemplate":
+def _parsed(source: str, html: bool) -> "ParsedTemplate":
+    from tidings.domain.content.liquid.variables import ParsedTemplate
+
+    linked = split(source)
+    template = _parsed_text(linked.main, html)
+    partials = {name: _parsed_part(name, part.text, html) for name, part in linked.parts.items()}
+    layout = _parsed_part(linked.layout.name, linked.layout.text, html) if linked.layout else None
+    return ParsedTemplate(template, partials, layout)
+
+
+def _parsed_part(name: str, text: str, html: bool) -> "BoundTemplate":
+    try:
+        return _parsed_text(text, html)
+    except TemplateInvalid as error:
+        raise TemplateInvalid(f"in template {name!r}: {error}", error.line, error.column) from None
+
+
+def _parsed_text(source: str, html: bool) -> "BoundTemplate":
     from liquid.exceptions import LiquidError
 
     from tidings.domain.content.liquid.environment import environment_for
@@ -227,7 +268,7 @@ def _index_of(error: "LiquidError", source: str, html: bool) -> int:
     wrong by itself in the same way, or else the end, where something is still open."""
     if error.token is not None and error.token.start_index >= 0:
         return error.token.start_index
-    for start, end in _tags(source):
+    for start, end in tags_in(source):
         if _error_in(source[start : end + 2], html) == error.message:
             return start
     return len(source)
@@ -251,7 +292,7 @@ def _check_markup(source: str) -> None:
     huge source."""
     if len(source) > MAX_SOURCE_CHARS:
         raise _invalid(f"the template has {len(source)} characters; the most is {MAX_SOURCE_CHARS}", source, 0)
-    for count, (start, end) in enumerate(_tags(source)):
+    for count, (start, end) in enumerate(tags_in(source)):
         if count >= MAX_TAGS:
             raise _invalid(f"more than {MAX_TAGS} tags", source, start)
         if _LONG_SPACE.search(source, start, end):
@@ -261,7 +302,7 @@ def _check_markup(source: str) -> None:
             raise _invalid(f"more than {MAX_TAG_BRACKETS} brackets inside a tag", source, start)
 
 
-def _tags(source: str) -> Iterator[tuple[int, int]]:
+def tags_in(source: str) -> Iterator[tuple[int, int]]:
     """Yield where each tag starts and ends, skipping what `raw` and `doc` enclose."""
     position = 0
     while opening := _OPENING.search(source, position):
@@ -285,11 +326,11 @@ def _after_verbatim(source: str, start: int) -> int | None:
 
 
 def _invalid(message: str, source: str, index: int) -> TemplateInvalid:
-    line, column = _place(source, index)
+    line, column = place_in(source, index)
     return TemplateInvalid(message, line, column)
 
 
-def _place(source: str, index: int) -> tuple[int, int]:
+def place_in(source: str, index: int) -> tuple[int, int]:
     """Line and column of an index, both counted from one."""
     index = max(index, 0)
     return source.count("\n", 0, index) + 1, index - source.rfind("\n", 0, index)
@@ -304,91 +345,33 @@ def _depth_limited() -> Iterator[None]:
         raise TemplateInvalid(TOO_DEEP, 1, 1) from None
 
 
-def _required(template: "BoundTemplate") -> Iterator[str]:
-    return (_dotted(path) for path in _global_paths(template, _output_paths) if not _is_given(str(path.head())))
-
-
-def _global_paths(template: "BoundTemplate", paths_of: Callable[["Node"], Iterator["Path"]]) -> Iterator["Path"]:
-    """Yield the paths that lead into the data, not to what the template itself has named."""
-    from liquid import RenderContext
-
-    static_context = RenderContext(template)
-    assigned: set[str] = set()
-
-    def visit(node: "Node", enclosing: frozenset[str]) -> Iterator["Path"]:
-        for path in paths_of(node):
-            root = str(path.head())
-            if root not in enclosing and root not in assigned:
-                yield path
-        assigned.update(map(str, node.template_scope()))
-        inner = enclosing.union(map(str, node.block_scope()))
-        for child in node.children(static_context, include_partials=False):
-            yield from visit(child, inner)
-
-    for node in template.nodes:
-        yield from visit(node, frozenset())
-
-
 def _is_given(root: str) -> bool:
     """Whether the walk or the clock provides it; a name with a dot in it cannot be told from a path: accepted."""
     return root in {"vars", "now", "today"} or "." in root or OF_A_STEP.fullmatch(root) is not None
 
 
-def _name_in_walk(path: "Path") -> str | None:
-    root, *names = path.path
+def _name_in_walk(path: Sequence[object]) -> str | None:
+    root, *names = path
     if root == "vars" and names and isinstance(names[0], str | int):
         return f"vars.{names[0]}"
     return root if isinstance(root, str) and OF_A_STEP.fullmatch(root) else None
 
 
-def _output_paths(node: "Node") -> Iterator["Path"]:
-    from liquid.builtin.output import OutputNode
-    from liquid.builtin.tags.cycle_tag import CycleNode
-
-    if isinstance(node, OutputNode | CycleNode):
-        for expression in node.expressions():
-            yield from _paths(expression)
-
-
-def _every_path(node: "Node") -> Iterator["Path"]:
-    for expression in node.expressions():
-        yield from _paths_in(expression)
-
-
-def _paths_in(expression: "Expression") -> Iterator["Path"]:
-    from liquid.builtin.expressions import Path
-
-    if isinstance(expression, Path):
-        yield expression
-    for child in expression.children():
-        yield from _paths_in(child)
-
-
-def _paths(expression: "Expression") -> Iterator["Path"]:
-    from liquid.builtin.expressions import FilteredExpression, Path
-
-    if isinstance(expression, FilteredExpression):
-        filters = expression.filters or []
-        if not any(each.name == "default" for each in filters):
-            yield from _paths(expression.left)
-        for each in filters:
-            if each.name != "default":
-                for argument in each.children():
-                    yield from _paths(argument)
-        return
-    if isinstance(expression, Path) and isinstance(expression.head(), str):
-        yield expression
-    for child in expression.children():
-        yield from _paths(child)
-
-
-def _dotted(path: "Path") -> str:
+def _dotted(path: Iterable[object]) -> str:
     names: list[str] = []
-    for segment in path.path:
+    for segment in path:
         if not isinstance(segment, str) or (names and (segment in _COMPUTED or "." in segment)):
             break
         names.append(segment)
     return ".".join(names)
+
+
+def _require_text(source: LinkedSource) -> None:
+    """Refuse to render what is written in HTML where nothing else is."""
+    for part in source.parts.values():
+        if part.use is Use.HTML:
+            place = place_in(source.main, max(source.main.find(part.name), 0))
+            raise TemplateInvalid(f"template {part.name!r} is HTML, and this is text: render one of text", *place)
 
 
 def has_path(data: object, path: str) -> bool:

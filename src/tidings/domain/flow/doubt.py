@@ -24,7 +24,12 @@ class DoubtPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallAgain:
-    """Repeat the call: with its key where the provider honours it, or at the workspace's own risk."""
+    """Repeat the call: with its key where the provider honours it, or at the workspace's own risk.
+
+    Not before `settle` has passed since the doubt began.
+    """
+
+    settle: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +78,9 @@ def judge(
     is never held in doubt: what matters is whether it is done, and without an answer it is not.
     """
     match provider_class:
-        case Keyed(retention):
+        case Keyed(retention, settle):
             if attempts_left and now - first_marked_at < retention * (1 - RETENTION_MARGIN):
-                return CallAgain()
+                return CallAgain(settle)
             return Spent() if is_function and not attempts_left else _as_blind(policy, resends_left)
         case Resolvable(authoritative, settle):
             return AskProvider(settle, authoritative)

@@ -7,16 +7,19 @@ that make an item one of a kind, and decide alone whether two keys of one place 
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from uuid import UUID
 
-from tidings.domain.flow.ids import Bucket, Workspace, length_prefixed
+from tidings.domain.flow.ids import EPOCH, MILLISECOND, Bucket, Workspace, length_prefixed
 from tidings.domain.flow.item import Channel
 
 PLACE_BYTES, HASH_BYTES = 8, 24
 CALLER_HASH_BYTES = 16
 _TIME_BYTES, _VERSION = 6, 7
+_LAST_MILLISECOND = 253_402_300_799_999
+"""The end of the year 9999, the last that a datetime can name."""
 _UUID_CHARS = 36
 _WORKFLOW = length_prefixed(("workflow",)) + _UUID_CHARS.to_bytes(4, "big")
 """The prefix of every execution's keys: the id that follows always has the same length."""
@@ -64,6 +67,12 @@ def rule_key(event: UUID, rule: UUID, step: UUID, ordinal: int) -> bytes:
 def fallback_key(event: UUID, channel: Channel, audience: str) -> bytes:
     """The key of what stands in for a rule: event · channel · audience, so that it runs once for each event."""
     return _key(event, "fallback", str(event), channel, audience)
+
+
+def owner_time(key: bytes) -> datetime:
+    """When the owner of a key's item began, in milliseconds: what happened then is what the item tells of."""
+    since = int.from_bytes(key[:_TIME_BYTES], "big")
+    return EPOCH + min(since, _LAST_MILLISECOND) * MILLISECOND
 
 
 @lru_cache(maxsize=4096)

@@ -12,9 +12,13 @@ from tidings.domain.flow.outcome import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """The provider honours our idempotency key for `retention`: the same call may be repeated within it."""
+    """The provider honours our idempotency key for `retention`: the same call may be repeated within it.
+
+    Not sooner than `settle` after the doubt began: some know a key only once the first call is done.
+    """
 
     retention: timedelta
+    settle: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,10 @@ def _addresses_of(
 
 def _given(raw: Mapping[str, object], name: str) -> object:
     """What is given under a name in either spelling, or None."""
-    return next((raw[one] for one in (name, snake_case(name)) if raw.get(one) not in _NOTHING), None)
+    for one in _SPELLINGS.get(name) or (name, snake_case(name)):
+        if (found := raw.get(one)) not in _NOTHING:
+            return found
+    return None
 
 
 def _is_missing(raw: Mapping[str, object], name: str) -> bool:
@@ -224,5 +227,7 @@ _READERS: Mapping[str, Callable[[object], tuple[str, ...]]] = {
     camel_case(name): _reader(FIELDS[name]) for channel in CONTACT_CHANNELS for name in channel.traits.address_fields
 }
 """How the addresses of an event's people are read."""
+# Of the names that every event is asked for; a contact's data may have any.
+_SPELLINGS = {name: tuple(dict.fromkeys((name, snake_case(name)))) for name in (*_READERS, CONTACT_ID)}
 PERSON_FIELDS = tuple(name for name in (*_READERS, CONTACT_ID) if snake_case(name) != name)
 """What is read of a person and can be written in two spellings."""

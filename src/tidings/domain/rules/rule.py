@@ -5,12 +5,14 @@ is in routing.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from uuid import UUID
 
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
+from tidings.domain.content.linked import as_written
+from tidings.domain.content.linking import Frozen, frozen_in, linked, unlinked_fields
 from tidings.domain.content.message import MessageContent
 from tidings.domain.content.template import has_liquid, required_variables
 from tidings.domain.errors import DefinitionInvalid, Problem
@@ -31,7 +33,9 @@ MOST_ATTEMPTS = 20
 LARGEST_ORDER = 1_000_000
 
 _RULE_FIELDS = ("trigger", "channel", "audience", "enabled", "steps")
-_READ_ONLY = frozenset({"id", "createdAt", "updatedAt", "created_at", "updated_at", "notReady", "not_ready"})
+_READ_ONLY = frozenset(
+    {"id", "createdAt", "updatedAt", "created_at", "updated_at", "notReady", "not_ready", "templates"}
+)
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
 _STEP_FIELDS = (
     *("id", "stepOrder", "enabled", "channel", "template", "delay", "sendBefore", "recipientConfig"),
@@ -91,15 +95,17 @@ class RuleDefinition:
     enabled: bool
     steps: tuple[RuleStep, ...]
     id: UUID | None = None
+    frozen: Frozen = field(default_factory=dict)
+    """The templates that its steps render, as they were when it was written."""
 
-    @property
-    def enabled_steps(self) -> list[RuleStep]:
+    @cached_property
+    def enabled_steps(self) -> Sequence[RuleStep]:
         """The steps that are sent, in their order: `stepOrder`, then the older one, then as they were written."""
         newest = datetime.max.replace(tzinfo=UTC)
         enabled = [step for step in self.steps if step.enabled]
-        return sorted(enabled, key=lambda step: (step.step_order, step.created_at or newest))
+        return tuple(sorted(enabled, key=lambda step: (step.step_order, step.created_at or newest)))
 
-    @property
+    @cached_property
     def required(self) -> frozenset[str]:
         """The dotted paths that every event must have for what would be sent now."""
         sources = [source for step in self.enabled_steps for source in step.every_template.values()]
@@ -111,6 +117,8 @@ def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a rule is an object with trigger, channel, audience and steps")])
     reader = _RuleReader(is_stored=is_stored)
+    frozen = frozen_in(raw) if is_stored else {}
+    raw = linked(raw) if is_stored else raw
     try:
         for place in unstorable_places(raw):
             reader.add(place, UNSTORABLE)
@@ -118,7 +126,7 @@ def read_rule(raw: object, *, is_stored: bool = False) -> RuleDefinition:
     except RecursionError:
         raise DefinitionInvalid([Problem("", "nested too deeply")]) from None
     reader.raise_if_any()
-    return rule
+    return replace(rule, frozen=frozen)
 
 
 def keep_steps(
@@ -139,23 +147,24 @@ def keep_steps(
 
 
 def _says(step: RuleStep) -> RuleStep:
-    return replace(step, id=None, created_at=None)
+    return replace(step, id=None, created_at=None, content=unlinked_fields(step.content))
 
 
 def step_to_json(step: RuleStep) -> dict[str, object]:
     """A step as it is stored and shown; read_rule takes it back."""
+    written = unlinked_fields(step.content)
     return {
         "id": str(step.id),
         "stepOrder": step.step_order,
         "enabled": step.enabled,
-        "template": {name: one for name, one in step.content.items() if name != ATTACHMENTS},
+        "template": {name: one for name, one in written.items() if name != ATTACHMENTS},
         "recipientConfig": None if step.recipients is None else _config_to_json(step.recipients),
         "delay": _duration_to_json(step.delay),
         "sendBefore": None
         if step.before is None
-        else {"time": step.time, "by": _duration_to_json(step.before) or "PT0S"},
+        else {"time": step.time and as_written(step.time), "by": _duration_to_json(step.before) or "PT0S"},
         "maxAttempts": step.max_attempts,
-        "attachments": step.content.get(ATTACHMENTS, []),
+        "attachments": written.get(ATTACHMENTS, []),
         "createdAt": step.created_at.isoformat() if step.created_at else None,
     }
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from tidings.domain.channels import FIRST_FIELDS, Channel, ContentField, FieldKind, Holds
+from tidings.domain.channels import FIRST_FIELDS, HTML_FIELDS, LAYOUT, Channel, ContentField, FieldKind, Holds
 from tidings.domain.content import template
 from tidings.domain.content.attachment import problem_of_content_id, problem_of_template
 from tidings.domain.content.links import problem_of_links
@@ -13,7 +13,7 @@ from tidings.domain.content.post_length import problem_of_post
 from tidings.domain.content.segments import problem_of_segments
 from tidings.domain.errors import InputInvalid, TemplateInvalid
 from tidings.domain.messages import quoted, unfit
-from tidings.domain.names import BREAKS_A_LINE
+from tidings.domain.names import BREAKS_A_LINE, problem_of_slug
 from tidings.domain.workflows.definition_reader import LONGEST_KEY, Raw, Reader, below, is_within
 from tidings.domain.workflows.function import check_url
 
@@ -77,6 +77,8 @@ class ContentReader(Reader):
         says = [field.name for field in channel.fields if field.says]
         if not given.intersection(says):
             self.add(f"{place}.{channel.traits.html or channel.traits.text}", f"an {channel} needs {' or '.join(says)}")
+        if LAYOUT in given and not given & HTML_FIELDS:
+            self.add(f"{place}.{LAYOUT}", "wraps the HTML of a message, and there is none; give html with it")
         if "mjml" in given and "html" in given and not self.is_stored:
             self.add(f"{place}.mjml", "is compiled to html: give either of them")
 
@@ -200,6 +202,11 @@ class ContentReader(Reader):
             self.add(place, f"{quoted(value)} is not one of {', '.join(field.choices)}")
         return str(value)
 
+    def _name(self, _field: ContentField, value: object, place: str) -> str:
+        if wrong := problem_of_slug(value):
+            self.add(place, wrong)
+        return str(value)
+
     def _number(self, field: ContentField, value: object, place: str) -> int:
         if not is_within(value, 1, field.most) or value != int(value):
             self.add(place, f"{quoted(value)} is not a whole number from 1 to {field.most}")
@@ -215,5 +222,6 @@ _KINDS: Mapping[FieldKind, Callable[[ContentReader, ContentField, object, str], 
     FieldKind.FILES: ContentReader._files,
     FieldKind.APPROVED: ContentReader._approved,
     FieldKind.CHOICE: ContentReader._choice,
+    FieldKind.NAME: ContentReader._name,
     FieldKind.NUMBER: ContentReader._number,
 }

@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import islice, pairwise
 
 from tidings.domain.channels import CONTENT_FIELDS, Channel
+from tidings.domain.content.linking import linked
 from tidings.domain.errors import DefinitionInvalid, Problem
 from tidings.domain.flow.graph import (
     CALL_TIMEOUT,
@@ -73,6 +74,7 @@ def parse_workflow(raw: object, *, is_stored: bool = False) -> Graph:
     """
     if not isinstance(raw, Mapping):
         raise DefinitionInvalid([Problem("", "a workflow is an object with nodes and edges, or with steps")])
+    raw = linked(raw) if is_stored else raw
     try:
         form = SequenceForm if "sequence" in raw else _Workflow
         reader = form(raw, is_stored=is_stored)

@@ -55,17 +55,16 @@ def signature_headers(
     signing: Sequence[str], workspace: Workspace, key: str, timestamp: int, body: bytes
 ) -> list[tuple[str, str]]:
     """Return the headers of Standard Webhooks, with a signature for each secret that is valid now."""
-    if not signing:
+    return standard_headers([signing_key(secret, workspace) for secret in signing], key, timestamp, body)
+
+
+def standard_headers(keys: Sequence[bytes], id: str, timestamp: int, body: bytes) -> list[tuple[str, str]]:
+    """Return the headers of Standard Webhooks, with a signature under each key; none without a key."""
+    if not keys:
         return []
-    content = f"{key}.{timestamp}.".encode() + body
-    signatures = [
-        "v1," + b64encode(hmac.digest(signing_key(secret, workspace), content, sha256)).decode() for secret in signing
-    ]
-    return [
-        ("webhook-id", key),
-        ("webhook-timestamp", str(timestamp)),
-        ("webhook-signature", " ".join(signatures)),
-    ]
+    content = f"{id}.{timestamp}.".encode() + body
+    signatures = ["v1," + b64encode(hmac.digest(key, content, sha256)).decode() for key in keys]
+    return [("webhook-id", id), ("webhook-timestamp", str(timestamp)), ("webhook-signature", " ".join(signatures))]
 
 
 @lru_cache(maxsize=1_000)

@@ -174,8 +174,10 @@ class Slots:
             case Accepted() | Rejected():
                 self._unknowns = 0
                 return None
-            case RetryLater(delay=delay, uses_attempt=uses_attempt):
-                return min(delay, LONGEST_REST) if delay and not uses_attempt else None
+            case RetryLater(delay=delay) as said:
+                # What one host of many does not answer is not the others' fault.
+                is_about_all = not said.uses_attempt and not said.is_unanswered
+                return min(delay, LONGEST_REST) if delay and is_about_all else None
             case Unavailable():
                 return None  # its rests grow for all workers together: outages.py
             case Unknown():

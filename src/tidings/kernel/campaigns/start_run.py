@@ -13,6 +13,7 @@ from uuid import UUID
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import CONTACT_ZONE
 from tidings.domain.campaigns.run import Source
+from tidings.domain.content.linking import FROZEN, frozen_in, link, unlinked_fields, with_frozen, without_frozen
 from tidings.domain.errors import InputInvalid
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel
@@ -25,7 +26,7 @@ from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.readiness import require_ready
 from tidings.kernel.start.check import check_data, check_key
 from tidings.kernel.start.trigger import Started
-from tidings.kernel.templates import know_stored_templates
+from tidings.kernel.templates import LinkedDefinition, know_stored_templates, link_templates
 from tidings.storage import start
 from tidings.storage.database import Tx
 from tidings.storage.start import NewRun
@@ -95,8 +96,9 @@ async def deploy(kernel: Kernel, caller: Caller, deployment: Deployment) -> Star
     """
     workspace = caller.workspace
     _check_deployment(deployment)
-    await know_stored_templates(kernel, workspace, deployment.content)
-    content = check_content(deployment.channel, deployment.content)
+    linked = await _link(kernel, workspace, deployment)
+    content = linked.read(lambda given: _checked(deployment.channel, given))
+    stored = with_frozen(unlinked_fields(content), linked.frozen)
     now = await kernel.clock.now()
     bucket = workspace.bucket_of(deployment.idempotency_key)
     run_id = kernel.new_id(bucket, now)
@@ -106,7 +108,7 @@ async def deploy(kernel: Kernel, caller: Caller, deployment: Deployment) -> Star
     async def write(tx: Tx) -> UUID | None:
         if deployment.retry:
             await require_turn(kernel, tx, deployment.retry.run_id, run_id)
-        if await _insert_run(kernel, tx, workspace, deployment, content, run_id, now):
+        if await _insert_run(kernel, tx, workspace, deployment, stored, run_id, now):
             detail = {"campaignId": str(deployment.campaign_id), "source": deployment.source}
             await write_audit(kernel, tx, caller, [AuditEntry("run", run_id, "deployed", detail, entry)], now)
         return await find(tx)
@@ -125,6 +127,24 @@ async def deploy(kernel: Kernel, caller: Caller, deployment: Deployment) -> Star
         raise AssertionError("the run was inserted or there in this very transaction")
     kernel.notifier.tell(kernel.shard_of(run_id), Lane.RUNS)
     return Started(taken_by, duplicate=taken_by != run_id)
+
+
+async def _link(kernel: Kernel, workspace: Workspace, deployment: Deployment) -> LinkedDefinition:
+    """Find what its messages render; what is tried again keeps what it had."""
+    if FROZEN in deployment.content:
+        frozen = frozen_in(deployment.content)
+        given = link({"content": without_frozen(deployment.content)}, frozen)
+        await know_stored_templates(kernel, workspace, given)
+        return LinkedDefinition(given, frozen, ())
+    # Where there are no contacts each recipient has a post of its own.
+    posts = [] if deployment.channel.reaches_contacts else [one.data.get("post") for one in deployment.recipients]
+    given = {"channel": deployment.channel, "content": deployment.content, "posts": posts}
+    return await link_templates(kernel, workspace, given, is_stored=True)
+
+
+def _checked(channel: Channel, given: Mapping[str, object]) -> Mapping[str, object]:
+    content = given["content"]
+    return check_content(channel, content if isinstance(content, Mapping) else {})
 
 
 async def _answer_of_the_faster(

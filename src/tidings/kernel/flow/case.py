@@ -10,7 +10,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tidings.domain.connections.route import Route
+from tidings.domain.connections.route import SendingRoute
 from tidings.domain.flow.execution import Action, ExecutionState, Plan, decide
 from tidings.domain.flow.graph import ON_ERROR, Graph
 from tidings.domain.flow.ids import Shard
@@ -42,7 +42,7 @@ class Case:
     walked_at: datetime | None = None
     person: LoadedContact | None = None  # the contact it walks for, if any
     appointment: Appointment | None = None  # when that node was due to send, if it may not be late
-    route: Route | None = None  # the ways out for what that node does, if it is to be planned
+    route: SendingRoute | None = None  # the ways out for what that node does, if it is to be planned
     not_before: datetime | None = None  # no provider is set up for its node: when to look again
 
     @property

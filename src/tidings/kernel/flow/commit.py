@@ -4,8 +4,9 @@ Reached from windows.py. The result of the commit is known before this returns: 
 transaction runs again and finds its own marks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
+from uuid import UUID
 
 import msgspec
 
@@ -20,11 +21,13 @@ from tidings.kernel.flow.attempts import failed_attempts
 from tidings.kernel.flow.deliver import Answered
 from tidings.kernel.flow.finalize import fact_of, record_facts
 from tidings.kernel.flow.mark import mark
+from tidings.kernel.flow.reroute import moved_on, tell_moved
 from tidings.kernel.gate.rests import announce
 from tidings.kernel.kernel import Kernel
 from tidings.storage import outbox
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact
+from tidings.storage.outbox import Move
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -42,34 +45,42 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """The result of a commit: the items that may be called now, and a fact for each answer."""
+    """The result of a commit: the items that may be called now, a fact for each answer, and what has moved on."""
 
     marked: Sequence[Marked]
     facts: Sequence[Fact]
+    moved: Container[UUID] = ()
 
 
 async def commit_window(kernel: Kernel, shard: Shard, lane: Lane, window: Window, now: datetime) -> Committed:
     """Write one window; repeat until the commit is known."""
-    facts = [fact_of(kernel, one, lane) for one in window.answered]
-    attempts = failed_attempts(window.answered)
+    facts, moves = moved_on(kernel, window.answered, [fact_of(kernel, one, lane) for one in window.answered])
+    attempts = failed_attempts(window.answered, moves)
     point = "before_mark_commit" if window.outgoing else "before_finalize_commit"
 
     async def write(tx: Tx) -> Committed:
         if facts:
             await record_facts(tx, shard, facts, attempts, now)
+        if moves:
+            await outbox.move_items(tx, shard=shard, moves=[*moves.values()])
         if window.unstarted:
             await outbox.unmark_items(tx, shard=shard, items=window.unstarted, now=now)
         marked = await mark(tx, shard, window.outgoing, now)
         crash_points.reach(point)
-        return Committed(marked, facts)
+        return Committed(marked, facts, moves.keys())
 
     results = [fact for fact in facts if fact.result is not None]
-    statements = sum(map(bool, (facts, results, attempts, window.unstarted, window.outgoing)))
+    statements = sum(map(bool, (facts, results, attempts, moves, window.unstarted, window.outgoing)))
     committed = await kernel.db.persist(write, alone=statements == 1 and not crash_points.is_armed(point))
-    for provider, rest in window.rests.items():
-        await announce(kernel, provider, rest)
+    await _tell(kernel, window, moves)
     if facts:
         crash_points.reach("after_finalize")
     if committed.marked:
         crash_points.reach("after_mark")
     return committed
+
+
+async def _tell(kernel: Kernel, window: Window, moves: Mapping[UUID, Move]) -> None:
+    tell_moved(moves.values())
+    for provider, rest in window.rests.items():
+        await announce(kernel, provider, rest)

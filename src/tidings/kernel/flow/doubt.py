@@ -14,7 +14,7 @@ from uuid import UUID
 from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, Hold, Spent, Verdict, judge
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import SUCCESS_STATUS, Channel, Fence, ItemStatus, Reserved
-from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found
+from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found, Keyed
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import tried_in_vain
 from tidings.domain.storable import storable
@@ -70,7 +70,7 @@ async def face_doubt(kernel: Kernel, shard: Shard, lane: Lane, owners: Iterable[
     if not doubtful:
         return set()
     orphaned = [one for one in doubtful if one.item.marked_at]
-    changed = await _admit(kernel, shard, orphaned)
+    changed = await _admit(kernel, shard, orphaned, now)
     await know_providers(kernel, {one.item.provider for one in doubtful}, now)
     doubtful = [one for one in doubtful if one not in changed]
     again: set[UUID] = set()
@@ -115,11 +115,11 @@ def _ours(
     return [one for one in due if one.item.provider in kernel.providers]
 
 
-async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_InDoubt]) -> set[_InDoubt]:
-    """Put in doubt the marks whose lease is gone: the call may have happened. Returns those whose mark has changed.
+async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_InDoubt], now: datetime) -> set[_InDoubt]:
+    """Put in doubt the marks whose lease is gone: the call may have happened. Returns those to leave alone for now.
 
-    The worker that made such a mark has taken it back or has its answer: it is not in doubt, and its owner must not
-    walk past.
+    Where the mark has changed, the worker that made it has taken it back or has its answer: it is not in doubt, and its
+    owner must not walk past. Others wait until their provider knows the key that it was called with.
     """
     if not orphaned:
         return set()
@@ -140,7 +140,17 @@ async def _admit(kernel: Kernel, shard: Shard, orphaned: Sequence[_InDoubt]) -> 
     for one in (one for one in orphaned if one.id in doubted):
         log.warning("in_doubt", item=str(one.item.id), provider=one.item.provider, reason="found marked after a crash")
         one.held.orphan(one.id)
-    return {one for one in orphaned if one.id not in doubted}
+    settling = {
+        one: now + settle for one in orphaned if one.id in doubted and (settle := _settle_of(kernel, one.item.provider))
+    }
+    await _schedule(kernel, shard, settling)
+    return {one for one in orphaned if one.id not in doubted} | settling.keys()
+
+
+def _settle_of(kernel: Kernel, provider: str) -> timedelta:
+    """How long after a call a provider may not know its key yet."""
+    found = kernel.providers.get(provider)
+    return found.provider_class.settle if found and isinstance(found.provider_class, Keyed) else timedelta()
 
 
 def _judge(kernel: Kernel, one: _InDoubt, now: datetime) -> Verdict:

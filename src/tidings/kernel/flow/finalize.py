@@ -127,8 +127,9 @@ def _after_unknown(kernel: Kernel, answered: Answered, reason: str, spent: str |
         case Spent():
             log.warning("retries_exhausted", **item.line)
             return _failed(item, spent or (reason if answered.is_last else f"{tried_in_vain(item.attempts)}{reason}"))
-        case CallAgain():
-            retry_at: datetime | None = now + answered.outgoing.retry.wait_after(item.attempts, kernel.spread())
+        case CallAgain(settle):
+            wait = answered.outgoing.retry.wait_after(item.attempts, kernel.spread())
+            retry_at: datetime | None = now + max(wait, settle)
         case AskProvider(settle):
             retry_at = now + settle
         case GiveUp():

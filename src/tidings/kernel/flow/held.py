@@ -72,6 +72,10 @@ class Held:
         self.states[id] = replace(self.states[id], retry_at=to)
         self.open[id] = replace(self.open[id], retry_at=to)
 
+    def reroute(self, id: UUID, provider: str) -> None:
+        """Note that an item takes another connection."""
+        self.open[id] = replace(self.open[id], provider=provider)
+
     def orphan(self, id: UUID) -> None:
         """Note that an item was found marked without an answer: it is in doubt, and the crash used no attempt."""
         state, item = self.states[id], self.open[id]

@@ -11,6 +11,7 @@ from typing import assert_never
 from uuid import UUID
 
 from tidings.domain.channels import HTML_FIELDS
+from tidings.domain.content.linking import link
 from tidings.domain.content.message import MessageContent
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.doubt import LOOK_AGAIN
@@ -38,6 +39,7 @@ from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.erase import erase_work
 from tidings.kernel.readiness import know_providers
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 from tidings.kernel.start.event import load_event_work
 from tidings.log import log
 from tidings.storage import load, release
@@ -204,9 +206,10 @@ async def _render(
         ]
     )
     crash_points.reach("after_render")
+    await know_senders(kernel, {run.where for run in runs.values()}, now)
     made = [
-        message.payload(result.fields) if isinstance(result, Rendered) else result
-        for message, result in zip(messages, rendered, strict=True)
+        sent_by(kernel, runs[item.id].where, message, result.fields) if isinstance(result, Rendered) else result
+        for item, message, result in zip(fresh, messages, rendered, strict=True)
     ]
     results = list(zip(fresh, made, strict=True))
     failures = [
@@ -248,7 +251,8 @@ def _message(run: LoadedRun, item: LoadedItem) -> MessageContent:
     post = (item.data or {}).get("post")
     if run.channel.reaches_contacts or not isinstance(post, Mapping):
         return run.message
-    return MessageContent(run.channel, {name: post[name] for name in run.channel.content_fields if name in post})
+    content = {name: post[name] for name in run.channel.content_fields if name in post}
+    return MessageContent(run.channel, link(content, run.templates))
 
 
 def _render_job(

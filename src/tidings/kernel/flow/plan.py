@@ -20,9 +20,11 @@ from tidings.kernel import crash_points
 from tidings.kernel.flow.addressees import addressees_of
 from tidings.kernel.flow.case import Case
 from tidings.kernel.flow.report import Failure, read_failures
+from tidings.kernel.gate.failover import first_open
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.readiness import find_routes
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 
 FIRST_VISIT = 1
 WITHOUT_ROUTE = timedelta(seconds=30)
@@ -43,6 +45,7 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     for (case, _, _), case.route in zip(to_plan, routes, strict=True):
         case.not_before = None if case.route else now + WITHOUT_ROUTE
     to_plan = [one for one in to_plan if one[0].route]
+    await know_senders(kernel, {case.loaded.workspace for case, _, node in to_plan if isinstance(node, Send)}, now)
     failures = await read_failures(kernel, [case.loaded for case, _, node in to_plan if node.id == ON_ERROR])
     rendered = await kernel.renderer.render([_render_job(*one, now, failures) for one in to_plan])
     crash_points.reach("after_render")
@@ -72,7 +75,7 @@ def _planned(
 ) -> list[Planned]:
     execution = case.held.lease.id
     fields = result.fields if isinstance(result, Rendered) else {}
-    payload, failure = _payload(node, result)
+    payload, failure = _payload(kernel, case, node, result)
     late = case.appointment.lateness(now) if case.appointment else None
     seen = case.graph.beside(node.id, walked.vars) if walked.vars else None
     return [
@@ -84,7 +87,7 @@ def _planned(
             visit=FIRST_VISIT,
             ordinal=one.ordinal,
             channel=node.channel,
-            provider=case.route.first(one.address) if case.route else "",
+            provider=first_open(kernel, case.route, one.address, now) if case.route else "",
             recipient=one.address,
             payload=payload,
             key=workflow_key(execution, node.id, FIRST_VISIT, one.ordinal),
@@ -98,10 +101,12 @@ def _planned(
     ]
 
 
-def _payload(node: Doer, result: Rendered | RenderFailed) -> tuple[Payload, str | None]:
+def _payload(kernel: Kernel, case: Case, node: Doer, result: Rendered | RenderFailed) -> tuple[Payload, str | None]:
     """What a provider gets, and why it gets nothing, if so."""
     if isinstance(node, Send):
-        made = result if isinstance(result, RenderFailed) else node.message.payload(result.fields)
+        if isinstance(result, RenderFailed):
+            return {}, result.reason
+        made = sent_by(kernel, case.loaded.workspace, node.message, result.fields)
         return ({}, made.reason) if isinstance(made, RenderFailed) else (made, None)
     fields, failure = (result.fields, None) if isinstance(result, Rendered) else ({}, result.reason)
     seconds = f"{node.timeout.total_seconds():g}"

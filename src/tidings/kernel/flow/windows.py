@@ -25,21 +25,22 @@ from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.calls.provider_queue import Ready
 from tidings.kernel.calls.slots import Rest
-from tidings.kernel.flow.commit import Window, commit_window
+from tidings.kernel.flow.commit import Committed, Window, commit_window
 from tidings.kernel.flow.deliver import Answered, Calling, Delivery
 from tidings.kernel.flow.held import Held
 from tidings.kernel.flow.lease_keeper import LeaseKeeper
 from tidings.kernel.flow.mark import marked_on_arrival
+from tidings.kernel.flow.reroute import reroute
 from tidings.kernel.flow.reserve import Written
 from tidings.kernel.flow.settle import Settlement, settle
 from tidings.kernel.gate.answer import Later, Never
 from tidings.kernel.gate.check import Item
+from tidings.kernel.gate.failover import earliest_opening
 from tidings.kernel.gate.gate import Gate
 from tidings.kernel.kernel import Kernel
 from tidings.log import log
 from tidings.storage import finalize
 from tidings.storage.database import assert_no_transaction
-from tidings.storage.finalize import Fact
 
 LET_GO_SECONDS = 0.25
 """How long owners that are done wait for others of their batch, before they are released without them."""
@@ -141,13 +142,14 @@ class Windows:
         self._take_back_stopped()
         now = await self.kernel.clock.now()
         await self._keep_leases(now)
+        await self._reroute(now)
         chosen = {one.item.id: one for one in self._choose(await self._ask(now))}
         window = Window(list(chosen.values()), self._take_answered(), self._take_unstarted(), self._take_rests())
         if window.is_empty:
             return
         committed = await commit_window(self.kernel, self.shard, self.lane, window, now)
         await self.gate.providers.outages.tell(now)
-        self._learn(window.answered, committed.facts)
+        self._learn(window.answered, committed)
         for item in committed.marked:
             self.delivery.add(item, chosen.pop(item.id))
         for refused in chosen.values():
@@ -167,6 +169,15 @@ class Windows:
         if stopped.are_sequences_asked:
             self.gate.paused.forget()  # a sequence may have been paused just now
         stopped.follow(self.owners)  # other owners of the batch may be in the hands of another task
+
+    async def _reroute(self, now: datetime) -> None:
+        """Have what waits for a connection that is closed take another one, if there is one."""
+        is_trying = self.gate.providers.outages.is_trying
+        moved = await reroute(self.kernel, self.shard, self.waiting, is_trying, now) if self.waiting else {}
+        for place, one in enumerate(self.waiting) if moved else ():
+            if provider := moved.get(one.item.id):
+                self.waiting[place] = replace(one, item=replace(one.item, provider=provider))
+                self.owners[one.item.owner].reroute(one.item.id, provider)
 
     async def _keep_leases(self, now: datetime) -> None:
         if self.waiting or self.delivery.callers:
@@ -226,14 +237,16 @@ class Windows:
             self.waiting += some[promised:]
         return chosen
 
-    def _learn(self, answered: Sequence[Answered], facts: Sequence[Fact]) -> None:
+    def _learn(self, answered: Sequence[Answered], committed: Committed) -> None:
         """Tell the owners the results of their calls, and when to retry what could not be called for."""
-        for one, fact in zip(answered, facts, strict=True):
+        for one, fact in zip(answered, committed.facts, strict=True):
             call = one.delivered
             owner = self.owners[call.item.owner]
             owner.learn(fact)
             if isinstance(call.outcome, Unavailable) and fact.status is ItemStatus.QUEUED:
-                owner.postponed[fact.id] = self.gate.providers.outages.wait_after(call, call.outcome)
+                own = self.gate.providers.outages.wait_after(call, call.outcome)
+                until = earliest_opening(self.kernel, call.item.provider, own, call.ended_at)
+                owner.postponed[fact.id] = fact.retry_at or until if fact.id in committed.moved else until
 
     def _may_begin(self, item: Marked, outgoing: Outgoing, now: datetime, longest: timedelta) -> bool:
         """Whether the gate still allows a call, and its lease and this worker's share outlast the longest one."""

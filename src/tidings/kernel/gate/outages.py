@@ -19,6 +19,7 @@ from tidings.domain.flow.retry import RetryPolicy, outlasted, rests_for
 from tidings.domain.storable import storable
 from tidings.kernel.gate.answer import Never
 from tidings.kernel.gate.check import Item
+from tidings.kernel.gate.failover import has_way_around
 from tidings.kernel.gate.hosts import FunctionHosts
 from tidings.kernel.gate.trials import Trouble, may_try, tell, unusable_until, waited
 from tidings.kernel.kernel import Kernel
@@ -128,5 +129,7 @@ def left_until(kernel: Kernel, lease: Claimed, run: LoadedRun, lane: Lane, now: 
     if outage is None or outage.since is None or lease.stop or lease.crashes or run.max_lateness:
         return None
     if now - outage.since >= kernel.limits.outage_patience[lane]:
+        return None
+    if has_way_around(kernel, kernel.route_table.find(run.where, run.channel), run.provider, now):
         return None
     return unusable_until(kernel, run.provider, now)

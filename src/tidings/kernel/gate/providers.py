@@ -9,6 +9,7 @@ from datetime import datetime
 from tidings.domain.flow.queue import Lane
 from tidings.kernel.gate.answer import NOW, Answer, Later
 from tidings.kernel.gate.check import Ask, Item
+from tidings.kernel.gate.failover import earliest_opening
 from tidings.kernel.gate.outages import Outages
 from tidings.kernel.gate.rests import blocked_until, refresh_limits
 from tidings.kernel.gate.trials import unusable_until
@@ -50,7 +51,7 @@ class ProviderReadiness:
     def _wait(self, name: str, now: datetime) -> Later | None:
         """When to look again, if nothing of a provider may be called here now."""
         if blocked := blocked_until(self._kernel, name, self._lane, now):
-            return blocked
+            return Later(earliest_opening(self._kernel, name, blocked.at, now), blocked.why)
         if self.is_calling(name) or self.outages.is_trying(name):
             return None
         until = unusable_until(self._kernel, name, now)

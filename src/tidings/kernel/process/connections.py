@@ -20,10 +20,15 @@ class ConnectionTable:
     def __init__(self) -> None:
         self.version = 0
         self._by_id: dict[UUID, SealedConnection] = {}
-        self._in_use: dict[tuple[Workspace, Channel], Sequence[WorkspaceConnection]] = {}
+        self._in_use: dict[tuple[Workspace, Channel], Sequence[SealedConnection]] = {}
         self._read_at: datetime | None = None
         self._unfit: dict[UUID, int] = {}  # the versions of which no provider could be made here
         self._leaving: dict[asyncio.Task[None], Provider] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no workspace has or had a connection, as far as is known."""
+        return not self._by_id
 
     def is_stale(self, now: datetime) -> bool:
         """Whether it is time to ask for changes; a clock that was set back must not stop that."""
@@ -71,6 +76,6 @@ class ConnectionTable:
         id = connection_id(provider)
         return self._by_id.get(id) if id else None
 
-    def in_use(self, workspace: Workspace, channel: Channel) -> Sequence[WorkspaceConnection]:
+    def in_use(self, workspace: Workspace, channel: Channel) -> Sequence[SealedConnection]:
         """The connections through which a workspace's messages of a channel may leave, in no order."""
         return self._in_use.get((workspace, channel), ())

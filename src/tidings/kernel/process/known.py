@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tidings.domain.connections.route import Route
+from tidings.domain.connections.route import SendingRoute
 from tidings.domain.connections.vendors import Vendors
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel
@@ -37,12 +37,12 @@ class RouteTable:
         """Have it read again before its next use: something has changed."""
         self._read_at = None
 
-    def find(self, workspace: Workspace, channel: Channel) -> Route | None:
+    def find(self, workspace: Workspace, channel: Channel) -> SendingRoute | None:
         """The ways out for a channel in a workspace, if there are any."""
         if connections := self._connections.in_use(workspace, channel):
-            return Route(None, connections, self._vendors)
+            return SendingRoute(None, connections, self._vendors)
         found = find_route(self._providers, workspace, channel)
-        return Route(found) if found else None
+        return SendingRoute(found) if found else None
 
 
 class Roster:

@@ -1,5 +1,7 @@
 """Check a workflow and freeze it as a version. The first step: everything later names a version for ever (rule 16).
 
+A version keeps the templates that it renders, as they are at this moment; defining the same again takes newer ones.
+
 Reached from engine.py and resources/workflows.py, and from resources/sequences.py, which publishes drafts. Only one
 process writes a workflow at a time: the row is locked.
 """
@@ -13,6 +15,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.caller import Caller
+from tidings.domain.content.linking import with_frozen
 from tidings.domain.errors import Conflict, FieldsInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.graph import Delay, Form, Graph
 from tidings.domain.flow.ids import Workspace
@@ -25,7 +28,7 @@ from tidings.domain.workflows.definition import parse_own_workflow, parse_workfl
 from tidings.domain.workflows.requirements import required_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
-from tidings.kernel.templates import know_templates
+from tidings.kernel.templates import link_templates
 from tidings.storage import define, workflows
 from tidings.storage.database import Tx
 from tidings.storage.define import LockedWorkflow, Version
@@ -117,10 +120,11 @@ async def draft_of(
     kernel: Kernel, caller: Caller, unique: str, definition: Json, parse: Callable[[object], Graph] = parse_workflow
 ) -> WorkflowDraft:
     """Check a definition, or raise DefinitionInvalid."""
-    await know_templates(kernel, caller.workspace, definition)
-    graph = parse(definition)
+    linked = await link_templates(kernel, caller.workspace, definition)
+    graph = linked.read(parse)
     try:
-        plain = msgspec.json.decode(msgspec.json.encode(definition), type=dict[str, object])
+        stored = with_frozen(definition, linked.frozen)
+        plain = msgspec.json.decode(msgspec.json.encode(stored), type=dict[str, object])
     except (TypeError, ValueError, RecursionError) as error:
         raise InputInvalid(f"the definition is not JSON: {error}") from error
     now = await kernel.clock.now()

@@ -35,7 +35,6 @@ from tidings.kernel.readiness import know_routes
 from tidings.kernel.start.event_drafts import EventDraft, draft_all, draft_fallback
 from tidings.kernel.start.event_people import forget_deleted, meet_people
 from tidings.kernel.start.ruling import Ruling, find_ruling
-from tidings.kernel.templates import know_stored_templates
 from tidings.log import log
 from tidings.storage import events
 from tidings.storage.database import Tx
@@ -156,11 +155,6 @@ async def plan_event(
     channels = {step.channel for rule in enabled.values() for step in rule.enabled_steps}
     await know_routes(kernel, [(workspace, channel) for channel in channels], now)
     intents = {key: intents_of(event, rule) for key, rule in enabled.items()}
-    await know_stored_templates(
-        kernel,
-        workspace,
-        [list(step.every_template.values()) for rule in enabled.values() for step in rule.enabled_steps],
-    )
     failures = dict.fromkeys(intents, refused) if refused else {}
     drafts: Mapping[RuleKey, Sequence[EventDraft]] = {}
     if not refused:

@@ -10,7 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.channels import HTML_FIELDS, Channel
-from tidings.domain.connections.route import Route
+from tidings.domain.connections.route import SendingRoute
 from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import ChannelNotReady
 from tidings.domain.flow.ids import Workspace
@@ -23,6 +23,7 @@ from tidings.domain.rules.rule import RuleStep
 from tidings.domain.storable import storable
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.senders import know_senders, sent_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ async def draft_all(
 
     A rule whose variables are missing renders nothing: what it sends belongs together, all or nothing.
     """
+    await know_senders(kernel, [workspace], now)
     every = [(key, intent) for key, share in intents.items() if key not in missing for intent in share]
     rendered = await kernel.renderer.render([_render_job(intent.step, event, now, workspace) for _, intent in every])
     drafts: dict[RuleKey, list[EventDraft]] = {key: [] for key in intents}
@@ -76,7 +78,7 @@ def _drafts(
     """The items of one step; one that cannot be sent says why, and is stored all the same."""
     step = intent.step
     route, failure = _route(kernel, workspace, step.channel)
-    made = step.message.payload(result.fields) if isinstance(result, Rendered) else result
+    made = sent_by(kernel, workspace, step.message, result.fields) if isinstance(result, Rendered) else result
     payload: Payload = {} if isinstance(made, RenderFailed) else made
     failure = failure or (made.reason if isinstance(made, RenderFailed) else None)
     send_at, late = now, None
@@ -108,7 +110,7 @@ def _drafts(
     return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
 
 
-def _route(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[Route | None, str | None]:
+def _route(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[SendingRoute | None, str | None]:
     try:
         return kernel.route(workspace, channel), None
     except ChannelNotReady as error:

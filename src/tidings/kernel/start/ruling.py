@@ -13,6 +13,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.rules.key import RuleKey
 from tidings.domain.rules.rule import RuleDefinition
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.templates import know_stored_templates
 from tidings.storage import fallbacks, rules
 
 
@@ -23,14 +24,22 @@ class Ruling:
     rules: Mapping[RuleKey, RuleDefinition]
     fallbacks: frozenset[RuleKey]
 
+    @property
+    def templates(self) -> list[str]:
+        """Everything that is rendered for an event."""
+        steps = [step for rule in self.rules.values() if rule.enabled for step in rule.enabled_steps]
+        return [source for step in steps for source in step.every_template.values()]
+
 
 async def find_ruling(kernel: Kernel, workspace: Workspace, trigger: str) -> Ruling:
-    """Read what decides about events of a trigger now."""
+    """Read what decides about events of a trigger now, with the facts of templates that are expensive to check."""
     find = partial(rules.rules_of_trigger, workspace=workspace, trigger=trigger)
     found = await kernel.db.persist(find, alone=True)
     own = {key for key in kernel.fallbacks if key.trigger == trigger}
     listed = {one.key for one in found if one.is_fallback}
-    return Ruling({one.key: one.definition for one in found if not one.is_fallback}, frozenset(own | listed))
+    ruling = Ruling({one.key: one.definition for one in found if not one.is_fallback}, frozenset(own | listed))
+    await know_stored_templates(kernel, workspace, ruling.templates)
+    return ruling
 
 
 async def find_fallback_triggers(kernel: Kernel) -> set[str]:

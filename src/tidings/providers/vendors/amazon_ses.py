@@ -211,6 +211,7 @@ KIND = ProviderKind(
             doc="the region whose SES sends",
             example="eu-west-1",
             is_required=True,
+            is_address=True,
             matches="[a-z]{2,}(-[a-z]+)+-[0-9]+",
         ),
         Setting(

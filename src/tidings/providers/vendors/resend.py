@@ -77,7 +77,7 @@ class Resend:
             return RetryLater(reason, answer.delay, uses_attempt=False)
         if name == "invalid_idempotent_request":
             return Unknown(reason)
-        if name == "invalid_from_address":
+        if name == "invalid_from_address" or (answer.status == 403 and "is not verified" in reason):
             return sender_refused(item, reason)
         if name in _OUR_TROUBLE | _NO_ENDPOINT:
             return Unavailable(reason, is_refused=True)

@@ -128,8 +128,8 @@ class Slack:
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:
         """Look for our key in the history of the channel since the first mark."""
         oldest = (item.first_marked_at - _CLOCKS_DIFFER).timestamp()
-        query = {"channel": self._channel_of(item.recipient), "oldest": f"{oldest:.6f}", "inclusive": "true"}
-        query |= {"include_all_metadata": "true", "limit": str(_PAGE_SIZE)}
+        query = {"channel": self._channel_of(item.recipient), "oldest": f"{oldest:.6f}", "inclusive": "1"}
+        query |= {"include_all_metadata": "1", "limit": str(_PAGE_SIZE)}
         for _ in range(_MOST_PAGES):
             answer = await calls.ask(self._history(query), item.workspace, until)
             if not isinstance(answer, VendorAnswer):

@@ -94,7 +94,7 @@ select id, execution_id as enrollment_id, contact_id, node as step_id, channel, 
 
 -- name: list_failed_attempts
 -- The attempts of items that did not succeed.
-select item_id, attempt, outcome, error, started_at, ended_at
+select item_id, attempt, provider, outcome, error, started_at, ended_at
   from attempts
  where shard = :shard and item_id = any(:ids::uuid[])
  order by item_id, attempt;

@@ -94,7 +94,7 @@ select id, node, ordinal, channel, provider, recipient, payload, status, in_doub
 
 -- name: list_execution_attempts
 -- The attempts of an execution's items that did not succeed.
-select a.item_id, a.attempt, a.outcome, a.error, a.started_at, a.ended_at
+select a.item_id, a.attempt, a.provider, a.outcome, a.error, a.started_at, a.ended_at
   from attempts a
  where a.shard = :shard
    and a.item_id = any(array(select o.id from outbox o

@@ -60,9 +60,9 @@ update outbox o
 returning o.id;
 
 -- name: insert_attempts
--- Keeps the short row of each attempt that did not succeed.
-insert into attempts (shard, item_id, tenant_id, workspace_id, attempt, outcome, error, started_at, ended_at)
-select o.shard, o.id, o.tenant_id, o.workspace_id, t.attempt, t.outcome,
+-- Keeps the short row of each attempt that did not succeed, with whom it was made: the item may take another next.
+insert into attempts (shard, item_id, tenant_id, workspace_id, attempt, provider, outcome, error, started_at, ended_at)
+select o.shard, o.id, o.tenant_id, o.workspace_id, t.attempt, o.provider, t.outcome,
        case when o.recipient <> '' then t.error else '' end, t.started_at, t.ended_at
   from unnest(
            :ids::uuid[], :attempt_numbers::smallint[], :outcomes::text[], :errors::text[], :started_at::timestamptz[],

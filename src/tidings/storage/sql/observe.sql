@@ -1,6 +1,6 @@
 -- name: list_attempts
 -- What went wrong with one item, in order.
-select attempt, outcome, error, started_at, ended_at from attempts
+select attempt, provider, outcome, error, started_at, ended_at from attempts
  where shard = :shard and item_id = :item_id
  order by attempt;
 

@@ -55,6 +55,20 @@ update outbox o
         or (o.marked_attempt = t.attempt and o.marked_fence = t.fence and o.marked_at is not null))
 returning o.id, o.payload;
 
+-- name: move_items
+-- Another connection for items that cannot have arrived: no call is under way, none is in doubt, and the lease holds. The key
+-- and the payload stay. Safe to repeat: what has moved already is returned again.
+update outbox o
+   set provider = t.provider
+  from unnest(
+           :ids::uuid[], :owners::uuid[], :fences::bigint[], :attempt_numbers::smallint[], :before::text[], :providers::text[]
+       ) as t(id, owner, fence, attempt, before, provider)
+  join queue q on q.shard = :shard and q.id = any(:owners) and q.id = t.owner and q.fence = t.fence
+ where o.shard = :shard and o.id = t.id
+   and o.status = 'queued' and o.marked_at is null and not o.in_doubt
+   and o.marked_attempt = t.attempt and o.provider in (t.before, t.provider)
+returning o.id;
+
 -- name: unmark_items
 -- Takes back marks whose call never started; what was in doubt before stays so. A fact: a worker that has the owner by
 -- now took the mark for a call, so that doubt ends and the owner looks again.

@@ -1,10 +1,12 @@
 -- part: rule_columns
-id, trigger, channel, audience, enabled, steps, created_at, updated_at
+id, trigger, channel, audience, enabled, steps, templates, created_at, updated_at
 
 -- name: insert_rule
 -- Makes a rule unless its key is taken.
-insert into rules (id, tenant_id, workspace_id, trigger, channel, audience, enabled, steps, required, created_at, updated_at)
-values (:id, :tenant, :workspace, :trigger, :channel, :audience, :enabled, :steps::jsonb, :required::jsonb, :now, :now)
+insert into rules (id, tenant_id, workspace_id, trigger, channel, audience, enabled, steps, templates, required, created_at,
+                   updated_at)
+values (:id, :tenant, :workspace, :trigger, :channel, :audience, :enabled, :steps::jsonb, :templates::jsonb,
+        :required::jsonb, :now, :now)
     on conflict (tenant_id, workspace_id, trigger, channel, audience) do nothing;
 
 -- name: lock_rule
@@ -19,7 +21,7 @@ select {rule_columns}
 -- Writes a rule.
 update rules
    set trigger = :trigger, channel = :channel, audience = :audience, enabled = :enabled, steps = :steps::jsonb,
-       required = :required::jsonb, updated_at = :now
+       templates = :templates::jsonb, required = :required::jsonb, updated_at = :now
  where id = :id;
 
 -- name: delete_rule
@@ -50,11 +52,11 @@ select {rule_columns}
 
 -- name: rules_of_trigger
 -- The rules that events of this trigger are routed by, and the fallbacks that some application has for it.
-select {rule_columns}, false as is_fallback
+select id, trigger, channel, audience, enabled, steps::text as steps, templates::text as templates, false as is_fallback
   from rules
  where tenant_id = :tenant and workspace_id = :workspace and trigger = :trigger
  union all
-select '00000000-0000-0000-0000-000000000000', trigger, channel, audience, true, '[]', since, since, true
+select '00000000-0000-0000-0000-000000000000', trigger, channel, audience, true, '[]', '{}', true
   from fallbacks
  where trigger = :trigger;
 

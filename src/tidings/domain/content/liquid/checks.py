@@ -25,7 +25,9 @@ from tidings.domain.content.liquid.dates import zone_of
 from tidings.domain.content.liquid.environment import MAX_LOOP_ITERATIONS
 from tidings.domain.content.liquid.expressions import expression_of
 from tidings.domain.content.liquid.filters import ANY_LENGTH
+from tidings.domain.content.liquid.partials import PartialNode
 from tidings.domain.content.liquid.values import MAX_ITEMS, number_or_zero
+from tidings.domain.content.liquid.variables import ParsedTemplate
 
 _GIVEN_BY_LIQUID = frozenset({"context", "environment"})
 
@@ -54,16 +56,40 @@ class Arguments:
         return count + "".join(f" and {name}" for name in sorted(self.names))
 
 
-def mistakes_in(template: BoundTemplate) -> Iterator[Mistake]:
+def mistakes_in(parsed: ParsedTemplate) -> Iterator[Mistake]:
     """Yield everything that no data can make right, in the order it is written."""
-    for node, iterations in _nodes(template):
+    most_in = _MostIterations(parsed.partials)
+    for node, iterations in _nodes(parsed.template):
         for expression in node.expressions():
             place = expression.token.start_index
             if isinstance(expression, LoopExpression) and iterations > MAX_LOOP_ITERATIONS:
                 yield Mistake(f"loops {iterations} times; the most is {MAX_LOOP_ITERATIONS}", place)
             if isinstance(node, OutputNode) and _goes_over_a_long_range(expression):
                 yield Mistake(f"prints a range of more than {MAX_ITEMS} numbers", place)
-            yield from _mistakes_of(expression, template.env)
+            yield from _mistakes_of(expression, parsed.template.env)
+        total = iterations * most_in.partial(node.name) if isinstance(node, PartialNode) else 0
+        if isinstance(node, PartialNode) and total > MAX_LOOP_ITERATIONS:
+            message = f"template {node.name!r} loops {total} times here; the most is {MAX_LOOP_ITERATIONS}"
+            yield Mistake(message, node.token.start_index)
+
+
+class _MostIterations:
+    """How often the innermost loop of what is rendered runs, as far as the templates say so."""
+
+    def __init__(self, partials: Mapping[str, BoundTemplate]) -> None:
+        self._partials = partials
+        self._known: dict[str, int] = {}
+
+    def partial(self, name: str) -> int:
+        """Of one template; 1 where nothing loops a known number of times."""
+        if name not in self._known:
+            self._known[name] = 1  # of one that renders itself: linking.py refuses it
+            nodes = _nodes(self._partials[name]) if name in self._partials else ()
+            self._known[name] = max([1, *(self._of(node, times) for node, times in nodes)])
+        return self._known[name]
+
+    def _of(self, node: Node, times: int) -> int:
+        return times * self.partial(node.name) if isinstance(node, PartialNode) else times
 
 
 def _nodes(template: BoundTemplate) -> Iterator[tuple[Node, int]]:

@@ -171,6 +171,8 @@ def _sample(value: object, count: object = 1, *, context: RenderContext) -> obje
 
 def _next_seed(context: RenderContext) -> bytes:
     """Another one for each choice in a message, the same ones each time it is rendered."""
+    while context.parent_context:
+        context = context.parent_context  # of what renders this template
     before: bytes | None = context.tag_namespace.get("seed")
     if before is None:
         data = {name: value for name, value in context.globals.items() if name not in {"now", "today"}}

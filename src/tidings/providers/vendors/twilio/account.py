@@ -12,7 +12,7 @@ from tidings.domain.connections.kind import ConnectionSettings
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import ProviderClass
 from tidings.providers.http_request import HttpRequest
-from tidings.providers.vendor_api import VendorAnswer, form_request, judge_refusal
+from tidings.providers.vendor_api import VendorAnswer, code_in, form_request, judge_refusal
 
 _OUR_TROUBLE = frozenset({
     10001,  # the account is not active
@@ -81,13 +81,13 @@ def judge(answer: VendorAnswer, provider_class: ProviderClass, *, has_own_sender
     sid = said.get("sid")
     if not isinstance(sid, str) or not sid:
         return Unknown(answer.reason("the answer has no sid"))
-    if said.get("status") in _FAILED:
+    if str(said.get("status")) in _FAILED:
         return Rejected(answer.reason(f"{said.get('error_code') or ''} {said.get('error_message') or said['status']}"))
     return Accepted(sid)
 
 
 def _judge_error(answer: VendorAnswer, provider_class: ProviderClass, *, has_own_sender: bool) -> Outcome:
-    said, code = answer.fields, answer.fields.get("code")
+    said, code = answer.fields, code_in(answer.fields)
     words = f"{code or ''} {said.get('message') or ''}" if said else None
     reason = answer.reason(words)
     if answer.status >= 500:
@@ -99,6 +99,6 @@ def _judge_error(answer: VendorAnswer, provider_class: ProviderClass, *, has_own
     if code in _QUOTAS:
         return Unavailable(reason)
     # Codes of messages and of calls; some of them come with 401 or 403, which are about our settings elsewhere.
-    if answer.status in (400, 401, 403) and isinstance(code, int) and code >= 21_000:
+    if answer.status in (400, 401, 403) and code and code >= 21_000:
         return Rejected(reason)
     return judge_refusal(answer, provider_class, words)

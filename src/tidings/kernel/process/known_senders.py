@@ -1,0 +1,44 @@
+"""Whom the messages of each workspace are from, as last read from the database. kernel/senders.py reads."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+
+from tidings.domain.content.sender import WorkspaceSenders
+from tidings.domain.flow.ids import Workspace
+
+NOBODY = WorkspaceSenders()
+
+
+class KnownSenders:
+    """The senders of the workspaces that have sent something lately."""
+
+    STALE_AFTER = timedelta(seconds=1)
+    MOST = 1_000
+
+    def __init__(self) -> None:
+        self._known: dict[Workspace, tuple[datetime, WorkspaceSenders]] = {}
+
+    def stale(self, workspaces: Collection[Workspace], now: datetime) -> list[Workspace]:
+        """Those that it is time to read again; a clock that was set back must not stop that."""
+        return [one for one in workspaces if not self._is_fresh(one, now)]
+
+    def _is_fresh(self, workspace: Workspace, now: datetime) -> bool:
+        known = self._known.get(workspace)
+        return known is not None and timedelta() <= now - known[0] < self.STALE_AFTER
+
+    def update(self, found: Mapping[Workspace, WorkspaceSenders], now: datetime) -> None:
+        """Take over what was read; of very many workspaces those that were read first are forgotten."""
+        for workspace, senders in found.items():
+            self._known.pop(workspace, None)
+            self._known[workspace] = now, senders
+        for oldest in list(self._known)[: -self.MOST]:
+            del self._known[oldest]
+
+    def forget(self) -> None:
+        """Have them read again before their next use: something has changed."""
+        self._known.clear()
+
+    def of(self, workspace: Workspace) -> WorkspaceSenders:
+        """The senders of one workspace."""
+        known = self._known.get(workspace)
+        return known[1] if known else NOBODY
