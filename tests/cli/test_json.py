@@ -40,9 +40,11 @@ from tidings.views.rules import Rule
 from tidings.views.runs import Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
 from tidings.views.secrets import Resealed, SecretsStatus
 from tidings.views.segments import Segment
+from tidings.views.senders import NamedSender
 from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step
 from tidings.views.simulations import Simulation
+from tidings.views.templates import NamedTemplate, TemplatePreview, TemplateVersion
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
 from tidings.views.workspaces import TenantSettings, WorkspaceSettings
@@ -294,6 +296,20 @@ SILENT_HOST = """
 """
 
 
+async def look_at_parts_of_messages(tour: Tour, _: FakeProvider) -> None:
+    tour("senders", "add", "us", "--email", "us@example.com", like=NamedSender)
+    tour("senders", "list", like=NamedSender)
+    tour("senders", "show", "us", like=NamedSender)
+    tour("senders", "remove", "us", "--yes")
+    (tour.tidings.directory / "footer.html").write_text("by {{ company }}")
+    tour("templates", "apply", "footer.html")
+    tour("templates", "list", like=NamedTemplate)
+    tour("templates", "show", "footer", like=NamedTemplate)
+    tour("templates", "versions", "footer", like=TemplateVersion)
+    tour("templates", "preview", "footer", like=TemplatePreview)
+    tour("templates", "remove", "footer", "--yes")
+
+
 async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("providers", "unroute", "sms")
     await execute(tour.tidings.settings["DATABASE_URL"], KNOWN_FALLBACK)
@@ -342,6 +358,7 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "contacts": (look_at_contacts, frozenset(["contacts", "segments"])),
     "rules": (look_at_rules_and_events, frozenset(["rules", "events"])),
     "simulations": (look_at_simulations, frozenset(["simulate"])),
+    "parts of messages": (look_at_parts_of_messages, frozenset(["senders", "templates"])),
     "administration": (
         look_at_the_rest,
         frozenset(

@@ -9,10 +9,10 @@ import typer
 
 from tidings.cli.answers import deleted
 from tidings.cli.command import command
-from tidings.cli.given import Json, read_data
+from tidings.cli.given import Json, read_data, with_audience
 from tidings.cli.opened import Acting, InWorkspace
-from tidings.cli.options import Listed, Read, named
-from tidings.cli.output import in_words, print_content, print_fields, print_line, print_not_ready, table
+from tidings.cli.options import Listed, Read, Where, named
+from tidings.cli.output import print_content, print_fields, print_line, print_not_ready, table
 from tidings.cli.previews import Open, any_failed, open_page, print_previews
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def _row(campaign: "ShownCampaign") -> dict[str, object]:
         "id": campaign.id,
         "name": campaign.name,
         "channel": campaign.channel,
-        "audience": in_words(campaign.audience or ""),
-        "segment": campaign.segment_name,
+        "audience": campaign.in_words,
         "rate": campaign.rate,
         "not ready": ", ".join(campaign.not_ready),
         "version": campaign.version,
@@ -62,7 +61,7 @@ def _print(campaign: "ShownCampaign") -> None:
     _print_content(campaign.content)
     hour = None if campaign.send_hour is None else f"{campaign.send_hour}:00"
     shown = {
-        "audience": campaign.audience,
+        "audience": campaign.in_words,
         "data": campaign.data,
         "send hour": hour,
         "time zone": campaign.time_zone,
@@ -95,16 +94,16 @@ async def show(at: InWorkspace, campaign: Campaign) -> "ShownCampaign":
 
 
 @command(app, shows=_print)
-async def create(at: Acting, data: Given) -> "ShownCampaign":
+async def create(at: Acting, data: Given, where: Where = None) -> "ShownCampaign":
     """Make a campaign: name, channel, content, audience; nothing is sent before it is deployed."""
-    return await at.engine.campaigns.create(at.by, data)
+    return await at.engine.campaigns.create(at.by, with_audience(data, where))
 
 
 @command(app, shows=_print)
-async def update(at: Acting, campaign: Campaign, data: Given) -> "ShownCampaign":
+async def update(at: Acting, campaign: Campaign, data: Given, where: Where = None) -> "ShownCampaign":
     """Change what is given; runs under way keep what they were deployed with."""
     found = await at.find(at.engine.campaigns, campaign)
-    return await at.engine.campaigns.update(at.by, found.id, data)
+    return await at.engine.campaigns.update(at.by, found.id, with_audience(data, where))
 
 
 def _say_deleted(campaign: "ShownCampaign") -> None:

@@ -7,9 +7,9 @@ import typer
 
 from tidings.cli.answers import deleted
 from tidings.cli.command import command
-from tidings.cli.given import Json, read_data
+from tidings.cli.given import Json, read_data, with_where
 from tidings.cli.opened import Acting, InWorkspace
-from tidings.cli.options import Listed, Only, Read, Sequence
+from tidings.cli.options import Listed, Only, Read, Sequence, Where
 from tidings.cli.output import in_words, print_line, print_not_ready, print_table, table
 from tidings.cli.previews import Open, any_failed, open_page, print_previews
 from tidings.cli.sequence_steps import app as steps
@@ -193,6 +193,7 @@ async def enroll(
     company: Only = None,
     tag: Only = None,
     status: Only = None,
+    where: Where = None,
     exclude: Annotated[list[str] | None, Contacts] = None,
     include_cancelled: Annotated[
         bool, typer.Option("--include-cancelled", help="Enroll those anew who were cancelled in it.")
@@ -204,7 +205,7 @@ async def enroll(
 
     given: dict[str, object] = {"all": everyone, "company": company, "tag": tag, "status": status}
     given |= {"contactIds": contact, "excludeContactIds": exclude}
-    audience = {name: value for name, value in given.items() if value}
+    audience = with_where({name: value for name, value in given.items() if value}, where)
     id = await find_sequence(at, sequence)
     return await enroll_audience(at, id, audience, include_cancelled=include_cancelled, dry_run=dry_run)
 

@@ -9,8 +9,6 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid4
 
-from msgspec.structs import replace
-
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import CampaignDefinition, read_campaign
 from tidings.domain.channels import Channel
@@ -20,6 +18,7 @@ from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
 from tidings.domain.people.contact import ContactReference, LoadedContact
+from tidings.domain.people.filter_words import audience_in_words
 from tidings.domain.timing import LONGEST_WAIT, format_duration, problem_of_moment
 from tidings.kernel.campaigns.start_run import Deployment, Recipient, deploy, find_run
 from tidings.kernel.kernel import Kernel
@@ -28,7 +27,8 @@ from tidings.kernel.people.audience_chunks import every_chunk
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, name_audience, no_contact
 from tidings.kernel.start.trigger import Started
-from tidings.kernel.templates import know_templates, link_templates
+from tidings.kernel.templates import know_templates
+from tidings.resources.campaign_templates import check_linked, link_campaign
 from tidings.resources.names import name_definitions
 from tidings.resources.pages import id_of
 from tidings.resources.previews import Draft, for_contact, render_drafts
@@ -189,12 +189,12 @@ class Campaigns:
             posts = sum(1 for _ in found.definition.posts())
             return AudienceCount(matching=posts, reachable=posts, without_address=0, refused=0)
         audience = await self.audience_of(workspace, found.definition)
-        sources = (await self.linked(workspace, found)).definition.message.templates.values()
+        sources = (await link_campaign(self._kernel, workspace, found)).definition.message.templates.values()
         return await count_audience(self._kernel, workspace, audience, found.channel, sources)
 
     async def preview(self, workspace: Workspace, id: UUID, contact_id: ContactReference | None = None) -> Previews:
         """Return what a contact, or else the first of the audience, would receive at this moment."""
-        found = await self.linked(workspace, await self.load(workspace, id))
+        found = await link_campaign(self._kernel, workspace, await self.load(workspace, id))
         if not found.channel.reaches_contacts:
             return await self._preview_posts(workspace, found)
         person = await self._somebody(workspace, found.definition, contact_id)
@@ -258,7 +258,7 @@ class Campaigns:
     async def _deployment(
         self, workspace: Workspace, found: FoundCampaign, key: str, scheduled_for: datetime | None
     ) -> Deployment:
-        campaign = found.definition
+        campaign, now = found.definition, await self._kernel.clock.now()
         recipients: list[Recipient] = []
         audience: Audience | None = None
         content = campaign.message.content
@@ -267,7 +267,8 @@ class Campaigns:
             content = next(says for _, _, says in campaign.posts())
         else:
             audience = await self.audience_of(workspace, campaign)
-            if await is_empty(self._kernel, workspace, audience):
+            begins_at = max(scheduled_for or now, now)
+            if await is_empty(self._kernel, workspace, audience, begins_at):
                 raise CampaignInvalid([Problem("audience", "matches nobody: no contact of this workspace is in it")])
         return Deployment(
             campaign_id=found.id,
@@ -318,21 +319,8 @@ class Campaigns:
             await self.audience_of(workspace, campaign)
         if campaign is None or problems:
             raise CampaignInvalid(problems)
-        await self._check_linked(workspace, campaign)
+        await check_linked(self._kernel, workspace, campaign)
         return campaign
-
-    async def _check_linked(self, workspace: Workspace, campaign: CampaignDefinition) -> None:
-        """Raise CampaignInvalid for what is wrong with a campaign once all that it renders is in its place."""
-        given = {"channel": campaign.channel, "content": campaign.content}
-        linked = await link_templates(self._kernel, workspace, given)
-        _, problems = read_campaign(linked.given, campaign) if linked.frozen else (None, [])
-        if problems := [*linked.problems, *problems]:
-            raise CampaignInvalid(problems)
-
-    async def linked(self, workspace: Workspace, found: FoundCampaign) -> FoundCampaign:
-        """Return a campaign with the newest versions of all that it renders in its content."""
-        linked = await link_templates(self._kernel, workspace, {"content": found.content}, is_stored=True)
-        return replace(found, **linked.read(lambda given: given))
 
     async def audience_of(self, workspace: Workspace, campaign: CampaignDefinition) -> Audience:
         """Return a campaign's audience at this moment, with its segment resolved; a social campaign has none."""
@@ -367,7 +355,7 @@ class Campaigns:
     async def _first(self, workspace: Workspace, audience: Audience) -> UUID:
         now = await self._kernel.clock.now()
         for shard in self._kernel.every_shard():
-            async for chunk in every_chunk(self._kernel, shard, workspace, audience, made_by=now, limit=100):
+            async for chunk in every_chunk(self._kernel, shard, workspace, audience, now=now, limit=100):
                 if chunk.people:
                     return chunk.people[0].id
         raise CampaignInvalid([Problem("audience", "matches nobody; name a contact with contactId")])
@@ -381,6 +369,7 @@ class Campaigns:
 
 
 def _shown(found: FoundCampaign, *, segment_name: str | None, is_ready: bool) -> Campaign:
+    audience = found.definition.audience
     return Campaign(
         id=found.id,
         name=found.name,
@@ -388,6 +377,7 @@ def _shown(found: FoundCampaign, *, segment_name: str | None, is_ready: bool) ->
         content=found.content,
         version=found.version,
         audience=found.audience,
+        in_words=None if audience is None else audience_in_words(audience, segment_name),
         segment_name=segment_name,
         data=found.data,
         send_hour=found.send_hour,

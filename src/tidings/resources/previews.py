@@ -29,6 +29,7 @@ from tidings.domain.people.contact import CONTACT, ContactReference, LoadedConta
 from tidings.domain.rules.rule import read_rule
 from tidings.domain.sequences.form import SequenceStep, steps_in
 from tidings.domain.workflows.definition import parse_workflow
+from tidings.kernel.flow.addressees import spelled
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, no_contact
@@ -85,10 +86,7 @@ async def render_drafts(
     ]
     results = await kernel.renderer.render(jobs)
     await know_senders(kernel, [workspace], now)
-    made = [
-        sent_by(kernel, workspace, one.message, result.fields) if isinstance(result, Rendered) else result
-        for one, result in zip(drafts, results, strict=True)
-    ]
+    made = [sent_by(kernel, workspace, one.message, result) for one, result in zip(drafts, results, strict=True)]
     return [_shown(*one, person) for one in zip(drafts, missing, results, made, strict=True)]
 
 
@@ -102,7 +100,7 @@ def _shown(
     payload: Payload = {} if isinstance(made, RenderFailed) else made
     channel = draft.message.channel
     fields = result.fields if isinstance(result, Rendered) else {}
-    named = [fields.get(f"to.{place}", source).strip() for place, source in enumerate(draft.to)]
+    named = [spelled(channel, fields.get(f"to.{place}", source)) for place, source in enumerate(draft.to)]
     segments = segments_of(channel, payload)
     lacks = [f"{{{{ {path} }}}} is missing" for path in missing]
     return Preview(

@@ -19,6 +19,7 @@ class Campaign(View, frozen=True, kw_only=True):
     content: Annotated[Json, doc(example=EXAMPLE_CONTENT)]
     version: Annotated[int, doc("A number that rises with each change.")] = 1
     audience: Annotated[Json | None, doc(example=EXAMPLE_AUDIENCE)] = None
+    in_words: Annotated[str | None, doc("The audience as a sentence.", "contacts with the tag newsletter")] = None
     segment_name: Annotated[str | None, doc("The name of the segment that the audience refers to.")] = None
     data: Json = {}
     send_hour: int | None = None
