@@ -165,7 +165,11 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("unmark-of-another-attempt", "o.marked_attempt = t.attempt and o.marked_fence = t.fence and (", "("),
         ("unmark-ends-doubt", "o.in_doubt and (t.doubtful or t.owner not in (select id from lost))", "false"),
         ("skip-of-a-marked-item", "       and o.marked_at is null and not o.in_doubt\n", "       and not o.in_doubt\n"),
-        ("skip-of-a-doubtful-item", "o.marked_at is null and not o.in_doubt\n", "o.marked_at is null\n"),
+        (
+            "skip-of-a-doubtful-item",
+            "       and o.marked_at is null and not o.in_doubt\n",
+            "       and o.marked_at is null\n",
+        ),
     ],
     ("rule 5: windows", "kernel/flow/lease_keeper.py", RULE_5): [
         ("call-on-half-the-margin", "until + self._margin < self._until", "until + self._margin / 2 < self._until"),
