@@ -13,6 +13,7 @@ from tidings.cli.given import Json, read_data, with_audience
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Listed, Read, Where, named
 from tidings.cli.output import print_content, print_fields, print_line, print_not_ready, table
+from tidings.cli.previews import Open, any_failed, open_page, print_previews
 
 if TYPE_CHECKING:
     from tidings.resources.campaigns import Previews
@@ -130,19 +131,14 @@ async def count(at: InWorkspace, campaign: Campaign) -> "AudienceCount":
     return await at.engine.campaigns.count(at.workspace, (await at.find(at.engine.campaigns, campaign)).id)
 
 
-def _print_previews(previews: "Previews") -> None:
-    for one in previews:
-        print_line(f"to: {', '.join(one.recipients) or '–'}")
-        print_content(one.content)
-        for name, reason in (("skipped", one.skipped), ("error", one.error)):
-            if reason:
-                print_line(f"{name}: {reason}", style="yellow")
-
-
-@command(app, shows=_print_previews, fails=lambda previews: any(one.error for one in previews))
-async def preview(at: InWorkspace, campaign: Campaign, contact: ForContact = None) -> "Previews":
+@command(app, shows=print_previews, fails=any_failed)
+async def preview(at: InWorkspace, campaign: Campaign, contact: ForContact = None, open_it: Open = False) -> "Previews":
     """Show what a contact would get; exits 1 if it cannot be rendered for them."""
-    return await at.engine.campaigns.preview(at.workspace, (await at.find(at.engine.campaigns, campaign)).id, contact)
+    found = await at.find(at.engine.campaigns, campaign)
+    shown = await at.engine.campaigns.preview(at.workspace, found.id, contact)
+    if open_it:
+        open_page(shown, found.name)
+    return shown
 
 
 def _say_tested(run: "StartedRun") -> None:
