@@ -239,7 +239,7 @@ async def make_engine(db: Database, clock: ManualClock, provider: FakeProvider, 
         routes=dict.fromkeys(Channel, provider.name),
         renderer=Renderer(),
         limits=limits or Limits(),
-        vendors=Vendors(Catalogue()),
+        vendors=Vendors(Catalogue(), call_deadline=timedelta(seconds=10)),
     )
     await declare_routes(kernel)
     return Engine(kernel)

@@ -5,15 +5,19 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conftest import ManualClock
 from tests.kernel.connection_scenes import Outside, connect, engine_with
 from tests.kernel.scenes import Sql, claim, deploy, email, graph, row, start, start_many, work, work_leases
 from tests.stored import TESTER
+from tidings.domain.flow.item import Fence
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Keyed
 from tidings.engine import Engine
+from tidings.storage import outbox
 from tidings.storage.database import Database
+from tidings.storage.outbox import Move
 
 DOWN = Unavailable("connection refused")
 PROVIDERS = "select c.name, count(*) from outbox o join connections c on o.provider = c.kind || '/' || c.id group by 1"
@@ -280,3 +284,33 @@ async def test_of_all_that_are_closed_the_first_that_opens_is_waited_for(
 
     assert await names(sql) == {"first": 1}
     assert await row(sql, "select status from outbox") == ("sent",)
+
+
+async def test_only_what_cannot_have_arrived_moves_and_only_under_its_lease(
+    db: Database, engine: Engine, outside: Outside, sql: Sql
+) -> None:
+    await connect(engine, "first")
+    await start(engine)
+    outside["first"].answer = RetryLater("451 busy")
+    await work(engine)
+    item = await sql.fetchrow("select shard, id, execution_id, marked_attempt, provider from outbox")
+    assert item
+    await sql.execute("update queue set fence = 7")
+    fresh = Move(item["id"], item["execution_id"], Fence(7), item["marked_attempt"], item["provider"], "other")
+
+    async def moves(change: str, move: Move = fresh) -> bool:
+        async with sql.transaction():
+            await sql.execute(f"update outbox set {change}")
+        async with db.autocommit() as tx:
+            moved = await outbox.move_items(tx, shard=item["shard"], moves=[move])
+        await sql.execute("update outbox set provider = $1", item["provider"])
+        return bool(moved)
+
+    untouched = "status = 'queued', marked_at = null, in_doubt = false, finalized_at = null"
+    assert not await moves("in_doubt = true")
+    assert not await moves("marked_at = now(), in_doubt = false")
+    assert not await moves("status = 'sent', marked_at = null, finalized_at = now()")
+    assert not await moves(untouched, replace(fresh, fence=Fence(6)))
+    assert not await moves(untouched, replace(fresh, attempt=fresh.attempt + 1))
+    assert not await moves(untouched, replace(fresh, before="another"))
+    assert await moves(untouched)

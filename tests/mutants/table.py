@@ -46,6 +46,7 @@ def _tests(file: str, tests: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{file}::test_{test}" for test in tests) or (file,)
 
 
+MOVED = "o.status = 'queued' and o.marked_at is null and not o.in_doubt"
 RELEASED = "select q.id, q.wake or q.stop is distinct from t.stop as due_now, t.status, t."
 RESULT = "o.status = 'queued' and o.marked_attempt = t.attempt and o.recipient <> ''"
 KEPT_RESULT = kernel("finalize", "rule_2_a_result_is_kept_under_the_guard_of_its_fact")
@@ -170,6 +171,20 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
             "       and o.marked_at is null and not o.in_doubt\n",
             "       and o.marked_at is null\n",
         ),
+    ],
+    ("rule 4: another connection", "storage/sql/outbox.sql", kernel("failover")): [
+        ("move-of-a-marked-item", f"{MOVED}\n", f"{MOVED}\n".replace("o.marked_at is null and ", "")),
+        ("move-of-a-doubtful-item", f"{MOVED}\n", f"{MOVED}\n".replace(" and not o.in_doubt", "")),
+        ("move-of-an-ended-item", f"{MOVED}\n", f"{MOVED}\n".replace("o.status = 'queued' and ", "")),
+        ("move-of-a-later-attempt", "o.marked_attempt = t.attempt and o.provider in", "o.provider in"),
+    ],
+    ("rule 4: another connection", "kernel/flow/reroute.py", kernel("failover")): [
+        ("doubt-goes-to-another", " or fact.unknown or item.in_doubt", ""),
+    ],
+    ("rule 4: another connection", "kernel/gate/failover.py", kernel("failover")): [
+        ("unknown-goes-to-another", "or not isinstance(call.outcome, RetryLater | Unavailable)", ""),
+        ("nobody-tries-what-is-closed", " and not is_trying(name)", ""),
+        ("sticky-goes-to-another", " and connection.is_sticky and not connection.is_removed", " and False"),
     ],
     ("rule 5: windows", "kernel/flow/lease_keeper.py", RULE_5): [
         ("call-on-half-the-margin", "until + self._margin < self._until", "until + self._margin / 2 < self._until"),

@@ -65,6 +65,7 @@ def _serve(kernel: Kernel, connection: SealedConnection) -> None:
         log.error("connection_not_served", connection=connection.provider, name=connection.name, reason=said)
         kernel.connections.note_unfit(connection)
         return
+    kernel.use.forget(connection.provider)
     replaced = kernel.serve(provider, connection.limits.concurrency)
     if replaced:
         _close_later(kernel, replaced)

@@ -34,6 +34,7 @@ from tidings.kernel.process.rests import HostRests, Rests
 from tidings.kernel.process.shares import ProviderShare, Shares
 from tidings.kernel.process.stops import Stops
 from tidings.kernel.process.turns import FairTurns
+from tidings.kernel.process.use import KnownUse
 from tidings.kernel.render.renderer import Renderer
 from tidings.kernel.wake import Notifier
 from tidings.storage.clock import Clock
@@ -90,6 +91,7 @@ class Kernel:
     host_rests: HostRests = field(default_factory=HostRests)
     connections: ConnectionTable = field(default_factory=ConnectionTable)
     route_table: RouteTable = field(init=False)
+    use: KnownUse = field(default_factory=KnownUse)
     roster: Roster = field(default_factory=Roster)
     senders: KnownSenders = field(default_factory=KnownSenders)
     elsewhere: Elsewhere = field(default_factory=Elsewhere)

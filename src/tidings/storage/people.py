@@ -1,6 +1,7 @@
 """Contacts as the kernel reads them: for templates and for consent. Reached from kernel/people/contacts.py."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from uuid import UUID
 
 from msgspec import Struct
@@ -49,3 +50,8 @@ def _person(row: Row, data: Mapping[str, object]) -> LoadedContact:
 
 def _data(row: Row) -> Mapping[str, object]:
     return {shown: row[name] for shown, name in TEMPLATE_FIELDS.items()} | {"id": str(row["id"])}
+
+
+@_SQL.statement
+async def remove_push_token(tx: Tx, *, shard: Shard, id: UUID, token: str, now: datetime) -> UUID | None:
+    """Take a token from a contact; None when it has it no more."""

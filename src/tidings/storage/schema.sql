@@ -882,6 +882,18 @@ create table connection_changes (
     constraint connection_changes_id_check check (id)
 );
 
+-- How many messages have left through connections with a limit, in parts of a second, a minute or a day: `take_places` below.
+create table connection_use (
+    provider text        not null,
+    domain   text        not null,                             -- of recipients; '' is every message
+    period   text        not null,
+    last     bigint      not null,                             -- the number of the newest part, counted from 1970
+    counts   integer[]   not null,                             -- places taken in it and in those before, the oldest first
+    since    timestamptz not null,                             -- the first place: a warm-up counts its days from here
+    constraint connection_use_pkey primary key (provider, domain, period),
+    constraint connection_use_period_check check (period in ('second', 'minute', 'day'))
+);
+
 -- The workers, and what each can call; one that was not seen for a while does not live any more.
 create table workers (
     id           uuid        constraint workers_pkey primary key,
@@ -1152,6 +1164,75 @@ begin
        set slots = greatest(least(s.slots, beat_share.kept), least(part, in_force - elsewhere))
      where s.provider = beat_share.provider and s.worker_id = beat_share.worker_id
     returning s.slots, part, s.until;
+end
+$$;
+
+
+-- § Functions: places in a connection's limits
+
+-- Takes places for messages that are about to leave, as many as every limit allows, and says when the next is free. A limit
+-- holds over all of its parts together, which are two more than make up its period: one because the period begins within
+-- a part, and one because a call begins within a part after its place was taken, or not at all. So no period of any length
+-- that a limit names has more calls than it allows, whoever makes them.
+--
+-- A function, one at a time for a connection, for the same reason as beat_share. A place that is not used is lost.
+create function take_places(
+    provider text, domains text[], wanted integer[], of_domains text[], periods text[], most integer[], seconds float8[],
+    parts integer[], warm_up integer[], at timestamptz
+) returns table (domain text, granted integer, free_at timestamptz)
+    language plpgsql volatile as
+$$
+#variable_conflict use_column
+declare
+    rule   record;
+    number integer;
+    taken  integer;
+begin
+    insert into limited_providers (provider) values (take_places.provider) on conflict do nothing;
+    perform 1 from limited_providers p where p.provider = take_places.provider for update;
+
+    for rule in select * from unnest(of_domains, periods, seconds, parts) as r(domain, period, seconds, parts) loop
+        number := rule.parts;
+        insert into connection_use (provider, domain, period, last, counts, since)
+        values (take_places.provider, rule.domain, rule.period, floor(extract(epoch from take_places.at) / rule.seconds),
+                array_fill(0, array[number]), take_places.at)
+            on conflict do nothing;
+        update connection_use u
+           set counts = u.counts[least(n.newest - u.last, number) + 1:number]
+                        || array_fill(0, array[least(n.newest - u.last, number)::integer]),
+               last = n.newest
+          from (select floor(extract(epoch from take_places.at) / rule.seconds)::bigint as newest) as n
+         where u.provider = take_places.provider and u.domain = rule.domain and u.period = rule.period
+           and u.last < n.newest;
+    end loop;
+
+    for number in 1 .. cardinality(domains) loop
+        -- What is left of each limit that concerns these messages, and when its oldest places come free.
+        select greatest(0, least(wanted[number], min(l.allowed - l.used))),
+               max(to_timestamp(l.frees_at)) filter (where l.allowed - l.used < wanted[number])
+          into taken, free_at
+          from (
+              select case when r.period = 'day' and r.domain = ''
+                          then least(r.most, coalesce(warm_up[floor(extract(epoch from take_places.at - u.since) / 86400) + 1],
+                                                      r.most))
+                          else r.most end as allowed,
+                     (select sum(c) from unnest(u.counts) as c) as used,
+                     coalesce((select u.last + min(p.place)
+                                 from unnest(u.counts) with ordinality as p(count, place) where p.count > 0),
+                              u.last + r.parts) * r.seconds as frees_at
+                from unnest(of_domains, periods, most, seconds, parts) as r(domain, period, most, seconds, parts)
+                join connection_use u on u.provider = take_places.provider and u.domain = r.domain and u.period = r.period
+               where r.domain in ('', domains[number])
+          ) as l;
+        update connection_use u
+           set counts[cardinality(u.counts)] = u.counts[cardinality(u.counts)] + taken
+          from unnest(of_domains, periods) as r(domain, period)
+         where u.provider = take_places.provider and u.domain = r.domain and u.period = r.period
+           and r.domain in ('', domains[number]) and taken > 0;
+        domain := domains[number];
+        granted := taken;
+        return next;
+    end loop;
 end
 $$;
 

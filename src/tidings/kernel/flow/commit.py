@@ -24,6 +24,7 @@ from tidings.kernel.flow.mark import mark
 from tidings.kernel.flow.reroute import moved_on, tell_moved
 from tidings.kernel.gate.rests import announce
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.manage.gone_addresses import find_gone, forget_gone
 from tidings.storage import outbox
 from tidings.storage.database import Tx
 from tidings.storage.finalize import Fact
@@ -72,7 +73,7 @@ async def commit_window(kernel: Kernel, shard: Shard, lane: Lane, window: Window
     results = [fact for fact in facts if fact.result is not None]
     statements = sum(map(bool, (facts, results, attempts, moves, window.unstarted, window.outgoing)))
     committed = await kernel.db.persist(write, alone=statements == 1 and not crash_points.is_armed(point))
-    await _tell(kernel, window, moves)
+    await _tell(kernel, window, moves, now)
     if facts:
         crash_points.reach("after_finalize")
     if committed.marked:
@@ -80,7 +81,9 @@ async def commit_window(kernel: Kernel, shard: Shard, lane: Lane, window: Window
     return committed
 
 
-async def _tell(kernel: Kernel, window: Window, moves: Mapping[UUID, Move]) -> None:
+async def _tell(kernel: Kernel, window: Window, moves: Mapping[UUID, Move], now: datetime) -> None:
     tell_moved(moves.values())
+    if gone := find_gone((one.delivered, one.outgoing.item) for one in window.answered):
+        await forget_gone(kernel, gone, now)
     for provider, rest in window.rests.items():
         await announce(kernel, provider, rest)

@@ -29,6 +29,7 @@ from tidings.kernel.flow.others import leave_to_others
 from tidings.kernel.flow.settle import Settlement, given_up, settle, settle_stopped
 from tidings.kernel.flow.windows import Windows
 from tidings.kernel.gate.answer import Later, Never
+from tidings.kernel.gate.failover import is_closed
 from tidings.kernel.gate.gate import Gate
 from tidings.kernel.gate.outages import left_until
 from tidings.kernel.gate.rate import DueItems, appointment_of, has_times, keep_time
@@ -120,7 +121,17 @@ async def _load(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[Claim
 def _left_until(kernel: Kernel, lane: Lane, lease: Claimed, job: LoadedJob, now: datetime) -> datetime | None:
     """When to look again at a job whose run can send nothing now; None if its items must be read."""
     run = kernel.runs.get(job.run_id) if job.run_id else None
-    return left_until(kernel, lease, run, lane, now) if run else None
+    if run is None:
+        return None
+    return left_until(kernel, lease, run, lane, now) or _full_until(kernel, lease, run, now)
+
+
+def _full_until(kernel: Kernel, lease: Claimed, run: LoadedRun, now: datetime) -> datetime | None:
+    """When to look again at a job whose connection has no place left: not at the same moment as all others."""
+    at = kernel.use.full_until(run.provider, "", now)
+    if at is None or lease.stop or lease.crashes or run.max_lateness or is_closed(kernel, run.provider, now):
+        return None
+    return at + timedelta(seconds=kernel.spread())
 
 
 def _runs_of(jobs: Iterable[LoadedJob]) -> set[UUID]:

@@ -19,7 +19,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tidings.domain.flow.ids import Shard, Workspace
-from tidings.domain.flow.item import ItemStatus, Marked, Planned
+from tidings.domain.flow.item import ItemId, ItemStatus, Marked, Planned
 from tidings.domain.flow.outcome import Unavailable
 from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Lane
@@ -98,7 +98,17 @@ class Windows:
             if not outages.is_out(provider)
             for item in some[: self.delivery.queue(provider, workspace).promise(len(some))]
         }
+        chosen -= await self._without_place([item for item in planned if item.id in chosen], now)
         return [item.id in chosen for item in planned]
+
+    async def _without_place(self, items: Sequence[Item], now: datetime) -> set[ItemId]:
+        """Take places in the limits of connections; return the items that got none, and release their room."""
+        refused = await self.gate.places.take(items, now)
+        without = [item for item in items if item.id in refused] if refused else []
+        for item in without:
+            self.delivery.queue(item.provider, item.workspace).redeem()
+            self.owners[item.owner].postponed[item.id] = refused[item.id].at
+        return {item.id for item in without}
 
     def take_new(self, written: Written) -> None:
         """Take the items that were reserved with a mark; release the room of those that were not marked after all."""
@@ -144,6 +154,8 @@ class Windows:
         await self._keep_leases(now)
         await self._reroute(now)
         chosen = {one.item.id: one for one in self._choose(await self._ask(now))}
+        for id in await self._without_place([one.item for one in chosen.values()], now):
+            del chosen[id]
         window = Window(list(chosen.values()), self._take_answered(), self._take_unstarted(), self._take_rests())
         if window.is_empty:
             return

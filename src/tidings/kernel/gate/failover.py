@@ -6,7 +6,7 @@ sticky connection's items wait for it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from tidings.domain.connections.route import SendingRoute
@@ -15,13 +15,24 @@ from tidings.domain.flow.outcome import RetryLater, Unavailable
 from tidings.kernel.gate.trials import unusable_until
 from tidings.kernel.kernel import Kernel
 
+A_MOMENT = timedelta(seconds=2)
+"""What waits for a place for less than this takes no other connection."""
+
 
 def is_closed(kernel: Kernel, provider: str, now: datetime) -> bool:
     """Whether nothing leaves through a provider now, for a reason that another connection need not share."""
     connection = kernel.connections.find(provider)
     if connection and not connection.is_usable:
         return True
+    if connection and connection.limits.overflow and _is_full(kernel, provider, now):
+        return True
     return bool(kernel.rests.until(provider, now) or unusable_until(kernel, provider, now))
+
+
+def _is_full(kernel: Kernel, provider: str, now: datetime) -> bool:
+    """Whether a connection has no place for longer than a moment."""
+    at = kernel.use.full_until(provider, "", now)
+    return at is not None and at - now > A_MOMENT
 
 
 def first_open(kernel: Kernel, route: SendingRoute, recipient: str, now: datetime) -> str:

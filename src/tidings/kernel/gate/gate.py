@@ -15,6 +15,7 @@ from tidings.kernel.gate.check import GateCheck, Item, Recheck
 from tidings.kernel.gate.consents import Consents
 from tidings.kernel.gate.erased import ErasedItems
 from tidings.kernel.gate.lateness import Lateness
+from tidings.kernel.gate.limits import SendingPlaces
 from tidings.kernel.gate.paused_sequences import PausedSequences
 from tidings.kernel.gate.providers import ProviderReadiness
 from tidings.kernel.gate.rules import RulesOfItems
@@ -40,11 +41,12 @@ class Gate:
         self.lateness = Lateness()
         self.providers = ProviderReadiness(kernel, lane)
         self.paused = paused or PausedSequences(kernel)
+        self.places = SendingPlaces(kernel)
         consents = Consents(kernel, people, now)
         self._rechecks: Sequence[Recheck] = (rules, consents) if rules else (consents,)
         # The first check that objects to an item answers: checks that end it come before those that make it wait.
         ends = (ErasedItems(), *self._rechecks, self.lateness)
-        self._checks: Sequence[GateCheck] = (*ends, self.providers, self.paused)
+        self._checks: Sequence[GateCheck] = (*ends, self.providers, self.paused, self.places)
 
     def watch(self, items: Sequence[Item]) -> None:
         """From now on ask only the checks that can object to these items, which are all that the batch will mark."""
@@ -70,6 +72,7 @@ class Gate:
         if (
             self._draining.is_set()
             or self.stopped.is_stopped(marked)
+            or self.places.is_spent(marked.id, now)
             or self.providers.outages.is_out(marked.provider, now)
             or (marked.channel is Channel.FUNCTION and self.providers.outages.hosts.is_resting(marked, now))
         ):

@@ -20,3 +20,10 @@ union all
 select id, external_id, false as is_deleted
   from contacts
  where shard = :shard and tenant_id = :tenant and workspace_id = :workspace and external_id = any(:external_ids::text[]);
+
+-- name: remove_push_token
+-- Takes a token from a contact that its provider no longer knows.
+update contacts
+   set push_tokens = array_remove(push_tokens, :token), updated_at = :now
+ where shard = :shard and id = :id and :token = any(push_tokens) and deleted_at is null
+returning id;

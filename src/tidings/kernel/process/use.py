@@ -1,0 +1,27 @@
+"""Which limits of connections leave no place, as this process has last heard. kernel/gate/limits.py asks and tells."""
+
+from datetime import datetime
+
+
+class KnownUse:
+    """Until when there is no place for messages through a connection to a domain; asking earlier would be in vain."""
+
+    def __init__(self) -> None:
+        self._full: dict[tuple[str, str], datetime] = {}
+
+    def note(self, provider: str, domain: str, free_at: datetime) -> None:
+        """Note when the next place is free."""
+        self._full[provider, domain] = free_at
+
+    def full_until(self, provider: str, domain: str, now: datetime) -> datetime | None:
+        """When the next place is free, if none is now."""
+        at = self._full.get((provider, domain))
+        if at is None or at > now:
+            return at
+        del self._full[provider, domain]
+        return None
+
+    def forget(self, provider: str) -> None:
+        """Forget what is known of a connection: its limits have changed."""
+        for key in [key for key in self._full if key[0] == provider]:
+            del self._full[key]

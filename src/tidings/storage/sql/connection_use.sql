@@ -1,0 +1,15 @@
+-- name: take_places
+-- Takes places for messages that are about to leave through one connection, as many as its limits allow.
+select domain, granted, free_at
+  from take_places(:provider, :domains, :wanted, :of_domains, :periods, :most, :seconds, :parts, :warm_up, :now);
+
+-- name: read_use
+-- What was taken of the limits of one connection as a whole, and since when.
+select period, last, counts, since
+  from connection_use
+ where provider = :provider and domain = '';
+
+-- name: forget_use
+-- Forgets the domains that nothing was sent to for long.
+delete from connection_use
+ where provider = :provider and domain <> '' and period = :period and last < :before;
