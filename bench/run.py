@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from bench.bench import Bench
 from bench.calling import measure_calling
+from bench.counting import measure_counting
 from bench.database import Tell
 from bench.deploying import measure_deploying
 from bench.edge import measure_edge
@@ -59,6 +60,7 @@ MEASUREMENTS: Mapping[str, Callable[[Bench], AsyncIterator[Result]]] = {
     "letters": measure_letters,
     "calling": measure_calling,
     "enrolling": measure_enrolling,
+    "counting": measure_counting,
     "wave": partial(measure_workload, workload=WAVE),
     "sleepers": measure_sleepers,
     "growth": measure_growth,

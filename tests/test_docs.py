@@ -10,7 +10,11 @@ import yaml
 
 from tests.pages import DOCS, PAGES, ROOT, fences
 from tidings.domain.channels import MESSAGE_CHANNELS
+from tidings.domain.comparison import Op
 from tidings.domain.flow.graph import NodeType
+from tidings.domain.people.audience import read_audience
+from tidings.domain.people.audience_filter import LEAVES, TEXT_PATHS, TIME_PATHS
+from tidings.domain.people.filter_expression import read_where
 from tidings.resources.rules import Rules
 from tidings.resources.workflows import Workflows
 
@@ -98,3 +102,35 @@ def test_whatever_the_table_of_requirements_names_is_there() -> None:
 def _source(file: str) -> str:
     path = ROOT / file
     return path.read_text() if path.exists() else ""
+
+
+FILTERS = REFERENCE / "filters.md"
+SHOWN_FILTERS = re.findall(r"^\| `(\{.*?\})` \|", FILTERS.read_text(), re.MULTILINE)
+EXPRESSIONS = [line for block in fences(FILTERS, "") for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("given", [json.loads(one) for one in SHOWN_FILTERS], ids=str)
+def test_a_filter_in_the_documentation_is_valid(given: dict[str, Any]) -> None:
+    given = {name: value for name, value in given.items() if name not in {"contactIds", "excludeContactIds"}}
+
+    assert read_audience(given)[1] == []
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_an_expression_in_the_documentation_is_valid(text: str) -> None:
+    assert read_audience(read_where(text, "where"))[1] == []
+
+
+def test_the_page_of_filters_has_every_leaf_operator_and_path() -> None:
+    page = FILTERS.read_text()
+    leaves = [name for name, leaf in LEAVES.items() if leaf.for_audiences]
+
+    assert [name for name in leaves if not any(f'"{name}": ' in one for one in SHOWN_FILTERS)] == []
+    assert [name for name in (*Op, *TEXT_PATHS, *TIME_PATHS) if f"`{name}`" not in page] == []
+
+
+def test_the_condition_of_the_page_of_filters_is_valid() -> None:
+    [condition] = [yaml.safe_load(block) for block in fences(FILTERS, "yaml")]
+    branch, after = {"id": "a", "type": "branch"}, {"id": "b", "type": "delay", "delayMs": 1}
+
+    assert Workflows.validate(graph(branch, after, edges=[{"from": "a", "to": "b", "condition": condition}])) == []

@@ -46,10 +46,11 @@ TWINS = (
     Twin("a channel", "voice", "voice|VOICE|Voice"),
     Twin("a channel with an address of its own", "whatsapp", "whatsapp|WHATSAPP|WhatsApp|Whatsapp"),
     Twin("a list filter", "the node of dead letters", "node|AtNode", beside=r"dead.?letter|failed_execution|replay"),
-    Twin("an audience filter", "tag", "tag", beside=r"\bcompany\b"),
+    Twin("an audience filter", "allows", "allows|allows_is", beside=r"allows(_is|\"|: Reached| sms)"),
     Twin("a node type", "branch", "branch|Branch|BRANCH", but_not_in=("domain/content/", "domain/liquid_tags")),
 )
-"""`voice` takes the phone number and `whatsapp` has its own field; `tag` is a filter and `tags` the contact's field."""
+"""`voice` takes the phone number and `whatsapp` has its own field. `allows` is no field of a contact and no option: of
+the older filters `tag`, `company` and `status`, lists and commands have options and parameters of their own as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ _INJECTED = re.compile(
     r"TIDINGS(_[A-Z0-9_]+)?_"
     r"(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
+_REGION = re.compile(r"[A-Z]{2}")
 _INJECTED_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
@@ -78,6 +79,7 @@ class Config:
     shards: int = 4
     connections: int = 10
     smtp_url: str | None = field(default=None, repr=False)
+    phone_region: str | None = None
     print: bool = False
     functions_url: str | None = None
     functions_key: str | None = field(default=None, repr=False)
@@ -238,6 +240,13 @@ def _path(source: str, value: object) -> Path:
         raise ConfigInvalid(f"{source} is {str(value)!r}, which begins with an unknown home; write it out") from error
 
 
+def _region(source: str, value: object) -> str:
+    region = str(value).strip().upper()
+    if not _REGION.fullmatch(region):
+        raise ConfigInvalid(f"{source} is {value!r}; write a country's two letters, like DE")
+    return region
+
+
 def _flag(source: str, value: object) -> bool:
     words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
     found = words.get(str(value).lower())
@@ -358,6 +367,7 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "shards": _whole(1, 4096),
     "connections": _whole(2, 1000),
     "smtp_url": _secret,
+    "phone_region": _region,
     "print": _flag,
     "functions_url": _text,
     "functions_key": _secret,

@@ -16,12 +16,14 @@ from tidings.domain.connections.vendors import Vendors
 from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
+from tidings.domain.people.address import use_region
 from tidings.domain.private_addresses import EVERY_PRIVATE_ADDRESS, NO_PRIVATE_ADDRESSES
 from tidings.domain.rules.key import RuleKey, check_trigger, fallback_name
 from tidings.domain.workflows.function import Directory, Endpoint, FunctionCallable
 from tidings.domain.workflows.signing import secret_bytes
 from tidings.domain.workspace_patterns import workspace_patterns
 from tidings.engine import Engine
+from tidings.extras import require_extra
 from tidings.kernel.kernel import Kernel, Limits
 from tidings.kernel.readiness import declare_routes
 from tidings.kernel.render.renderer import Renderer
@@ -178,7 +180,7 @@ async def open_engine(
     made by hand holds only what it is given. Unless it only looks, it also writes down which channels its settings and
     its app have a provider for.
     """
-    config = config or read_config()
+    config = _with_region(config or read_config())
     # A bad setting is told before anything is written.
     app = app or App()
     fallbacks = _fallbacks(app)
@@ -202,6 +204,14 @@ async def open_engine(
     if may_migrate:  # a command that only looks changes nothing, whatever it was started with
         await _declare(kernel, is_service=is_service)
     return Engine(kernel)
+
+
+def _with_region(config: Config) -> Config:
+    """Return the settings, and have numbers without a country's code read as those of the country in the settings."""
+    if config.phone_region is not None:
+        require_extra("phone")
+    use_region(config.phone_region)
+    return config
 
 
 async def _prepare(db: Database, config: Config, find_url: FindUrl, *, may_migrate: bool) -> int:

@@ -62,6 +62,7 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         shards=8,
         connections=3,
         smtp_url="smtp://here?from=a@b",
+        phone_region="DE",
         functions_url="https://here.example",
         functions_key="token",
         functions_for=("default/default", "acme/*"),

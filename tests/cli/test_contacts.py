@@ -97,3 +97,25 @@ def test_a_mapping_that_does_not_fit_changes_nothing(tidings: Command, people: P
     assert "no column gone" in tidings("contacts", "import", str(people), "--map", "Gone=email").complaint
     assert "names no field" in tidings("contacts", "import", str(people), "--map", "Nr=number").complaint
     assert tidings("contacts", "list", "--json").json == []
+
+
+def test_where_chooses_people_and_says_what_it_cannot_read(tidings: Command) -> None:
+    many = [
+        '{"externalId": "ada", "email": "ada@example.com", "attributes": {"plan": "Pro", "seats": "12"}}',
+        '{"externalId": "bob", "tags": ["vip"], "attributes": {"plan": "free"}}',
+    ]
+    for one in many:
+        tidings("contacts", "create", "--data", one)
+    file = tidings.directory / "where.json"
+    file.write_text('{"not": {"path": "attributes.plan", "value": "FREE"}}')
+
+    def listed(where: str) -> list[str]:
+        return [one["externalId"] for one in tidings("contacts", "list", "--where", where, "--json").json]
+
+    assert listed("plan = pro and seats > 9") == listed(f"@{file}") == ["ada"]
+    assert listed("created after 1 hour ago and not has email") == ["bob"]
+    made = tidings("segments", "create", "--data", '{"name": "vips"}', "--where", "tag = VIP or seats >= 100", "--json")
+    assert made.json["inWords"] == "contacts with the tag VIP or whose seats is at least 100"
+    assert "1 in it, contacts with the tag VIP" in tidings("segments", "show", "vips").out
+    for where, problem in (("plan ~ pro", "is no operator"), ("has pigeon", "no way to reach a person")):
+        assert problem in tidings("contacts", "list", "--where", where).complaint

@@ -70,12 +70,12 @@ def words(text: str) -> str:
 
 SHOWN = [
     ("campaigns show spring", ["subject: Spring body: Dear {{ contact.name }}, spring is here."]),
-    ("campaigns show spring", ["audience: tag=vip, company=Acme", "data: season=spring"]),
+    ("campaigns show spring", ["audience: contacts at Acme and with the tag vip", "data: season=spring"]),
     ("campaigns show posts", ["body: We are open", "accounts: mastodon:us, bluesky:us"]),
-    ("campaigns list", ["tag=vip, company=Acme"]),
+    ("campaigns list", ["contacts at Acme and with the tag vip"]),
     ("campaigns preview spring", ["to: ada@example.com subject: Spring body: Dear Ada, spring is here."]),
-    ("segments list", ["tag=vip, company=Acme"]),
-    ("segments show us", ["1 contacts by tag=vip, company=Acme"]),
+    ("segments list", ["contacts at Acme and with the tag vip"]),
+    ("segments show us", ["1 in it, contacts at Acme and with the tag vip"]),
     ("contacts show ada", ["attributes: companySize=9", "consent: email (", "status=granted", "tags: vip"]),
     ("rules show quote_sent/email/lead", ["subject: Quote {{ number }}", "the lead, sales@example.com"]),
     ("rules show quote_sent/email/lead", ["P1D before {{ starts }}"]),

@@ -36,7 +36,7 @@ def test_a_message_names_the_flag_that_is_missing_or_wrong(people: Command) -> N
 
     said = {
         "say --in-flight leave to let them finish it": people("sequences", "publish", "drip"),
-        "give one of status, --step, --contact, --company, --tag; for everyone --all": people(
+        "give one of status, --step, --contact, --company, --tag, contacts; for everyone --all": people(
             "enrollments", "pause", "--sequence", "drip"
         ),
         "--channel: ": people("sequences", "steps", "change", "drip", "1", "--channel", "fax"),

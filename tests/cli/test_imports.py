@@ -24,6 +24,13 @@ atexit.register(lambda: sys.stderr.write("\\n" + json.dumps(sorted(sys.modules))
 sys.argv = ["tidings", *sys.argv[1:]]
 main()
 """
+LEAVE = """
+import atexit, gc, sys
+from tidings.cli import main
+atexit.register(lambda: sys.stderr.write(str(gc.get_freeze_count() > 0)))
+sys.argv = ["tidings", "--version"]
+main()
+"""
 IMPORT = "import json, sys; import {}; sys.stderr.write(json.dumps(sorted(sys.modules)))"
 SERVERS = {"fastapi", "pydantic", "starlette", "uvicorn", "prometheus_client"}
 HEAVY = SERVERS | {"cryptography", "httpx2", "httpcore2", "liquid", "structlog", "yaml"}
@@ -55,6 +62,12 @@ def imported_by(tidings: Command, *arguments: str) -> set[str]:
 def imported_with(module: str) -> set[str]:
     look = [sys.executable, "-c", IMPORT.format(module)]
     return modules(subprocess.run(look, capture_output=True, text=True, check=False, timeout=60))
+
+
+def test_a_command_leaves_without_a_last_look_at_all_that_was_imported() -> None:
+    left = subprocess.run([sys.executable, "-c", LEAVE], capture_output=True, text=True, check=True, timeout=60)
+
+    assert left.stderr == "True"
 
 
 def test_help_imports_no_group_and_nothing_heavy(anywhere: Command) -> None:

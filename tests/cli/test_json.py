@@ -24,7 +24,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
-from tidings.views.campaigns import AudienceCount, Campaign, Preview
+from tidings.views.campaigns import AudienceCount, Campaign
 from tidings.views.connections import ProviderConnection, ProviderKindView
 from tidings.views.contacts import Contact, ErasedAddress, Imported
 from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
@@ -34,14 +34,17 @@ from tidings.views.exports import ContactExport
 from tidings.views.functions import FunctionAddress, FunctionHost, NewSigningSecret
 from tidings.views.keys import ApiKey, CreatedKey
 from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
+from tidings.views.previews import Preview
 from tidings.views.providers import LiveWorker, ProviderStatus
 from tidings.views.rules import Rule
 from tidings.views.runs import Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
 from tidings.views.secrets import Resealed, SecretsStatus
 from tidings.views.segments import Segment
+from tidings.views.senders import NamedSender
 from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step
 from tidings.views.simulations import Simulation
+from tidings.views.templates import NamedTemplate, TemplatePreview, TemplateVersion
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
 from tidings.views.workspaces import TenantSettings, WorkspaceSettings
@@ -171,6 +174,7 @@ async def look_at_workflows(tour: Tour, provider: FakeProvider) -> None:
     tour.group("workflows list", "workflows deactivate welcome", "workflows activate welcome", like=Workflow)
     shown = tour("workflows", "show", "welcome", like=Workflow, beside=["versions"])
     assert same(shown["versions"][0], WorkflowVersion, ())
+    tour("workflows", "preview", "welcome", "--data", '{"email": "a@example.com", "first_name": "A"}', like=Preview)
     trigger = ("trigger", "welcome", "--data", '{"email": "ann@example.com", "first_name": "Ann"}')
     ids = [tour(*trigger, like=StartedExecution)["id"] for _ in range(3)]
     for verb, id in (("pause", ids[0]), ("resume", ids[0]), ("cancel", ids[1])):
@@ -248,6 +252,7 @@ async def look_at_sequences(tour: Tour, _: FakeProvider) -> None:
     step = tour("sequences", "steps", "add", "drip", *STEP, like=Step)
     tour("sequences", "steps", "change", "drip", step["id"], "--day", "0", like=Step)
     tour("sequences", "steps", "list", "drip", like=Step)
+    tour("sequences", "preview", "drip", "--contact", "ada", like=Preview)
     tour("sequences", "update", "drip", "--data", '{"allowReentry": true}', like=SequenceShape)
     verbs = ("publish", "pause", "resume", "show")
     tour.group(*(f"sequences {verb} drip" for verb in verbs), "sequences list", like=SequenceShape)
@@ -268,6 +273,7 @@ async def look_at_rules_and_events(tour: Tour, _: FakeProvider) -> None:
     rule = "quote_sent/email/lead"
     tour.group("rules validate rule.yaml", "rules apply rule.yaml")
     tour.group("rules list", f"rules show {rule}", f"rules disable {rule}", f"rules enable {rule}", like=Rule)
+    tour("rules", "preview", rule, like=Preview)
     tour("events", "explain", "event.yaml", like=Explained)
     sent = tour("events", "send", "event.yaml", like=Event)
     tour.group("events list", f"events show {sent['id']}", f"events cancel {sent['id']}", like=Event)
@@ -288,6 +294,20 @@ SILENT_HOST = """
     insert into tidings.provider_pauses (provider, paused_until, reason, since, times, rested_at)
     values ('function:default/default/f.example:443', '2100-01-01', 'no answer', '2026-01-01', 1, '2026-01-01')
 """
+
+
+async def look_at_parts_of_messages(tour: Tour, _: FakeProvider) -> None:
+    tour("senders", "add", "us", "--email", "us@example.com", like=NamedSender)
+    tour("senders", "list", like=NamedSender)
+    tour("senders", "show", "us", like=NamedSender)
+    tour("senders", "remove", "us", "--yes")
+    (tour.tidings.directory / "footer.html").write_text("by {{ company }}")
+    tour("templates", "apply", "footer.html")
+    tour("templates", "list", like=NamedTemplate)
+    tour("templates", "show", "footer", like=NamedTemplate)
+    tour("templates", "versions", "footer", like=TemplateVersion)
+    tour("templates", "preview", "footer", like=TemplatePreview)
+    tour("templates", "remove", "footer", "--yes")
 
 
 async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
@@ -338,6 +358,7 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "contacts": (look_at_contacts, frozenset(["contacts", "segments"])),
     "rules": (look_at_rules_and_events, frozenset(["rules", "events"])),
     "simulations": (look_at_simulations, frozenset(["simulate"])),
+    "parts of messages": (look_at_parts_of_messages, frozenset(["senders", "templates"])),
     "administration": (
         look_at_the_rest,
         frozenset(

@@ -45,11 +45,12 @@ async def test_a_script_gets_the_settings_and_then_a_line_for_each_message(tidin
 
 async def test_a_pipe_gets_what_to_paste_and_a_line_for_each_message(tidings: Command, forked: Warm) -> None:
     async with running(tidings, forked) as program:
-        said = [(await program.stdout.readline()).decode() for _ in range(5)]
-        port = int(re.findall(r"TIDINGS_SMTP_URL='smtp://127.0.0.1:(\d+)\?from=you@example.com'", said[0])[0])
+        said = [(await program.stdout.readline()).decode() for _ in range(7)]
+        port = int(re.findall(r"TIDINGS_SMTP_URL='smtp://127.0.0.1:(\d+)\?from=you@example.com'", said[1])[0])
         await asyncio.to_thread(mail, port, "ann@example.com", "\x1b[31mred")
         line = (await program.stdout.readline()).decode()
 
+    assert [one[0] for one in said] == ["#", "e", "#", "t", "t", "#", "c"]  # what is no command is a comment
     assert "taken" in line
     assert "ann@example.com" in line
     assert "\x1b" not in line

@@ -259,6 +259,9 @@ async def test_contacts_are_enrolled_watched_and_stopped(
     again = await client.enrollments.enroll(sequence.id, ada.id)
     counted = await client.enrollments.batch_enroll(sequence.id, everyone=True, dry_run=True)
     many = await client.enrollments.batch_enroll(sequence.id, tag="vip", contact_ids=[bob.id])
+    pros = await client.enrollments.batch_enroll(
+        sequence.id, where={"has": "email"}, exclude={"tags": {"any": ["VIP"]}}, dry_run=True
+    )
     await engine.work_everything()
     paused = await client.enrollments.pause(one.enrollment.id)
     changed = await client.enrollments.set_status_of_many(sequence.id, "active", {"contactIds": [str(ada.id)]})
@@ -270,6 +273,9 @@ async def test_contacts_are_enrolled_watched_and_stopped(
     assert (one.duplicate, again.duplicate, again.enrollment.id) == (False, True, one.enrollment.id)
     assert (counted.enrolled_count, counted.dry_run) == (1, True)
     assert (many.enrolled_count, many.skipped.already_enrolled) == (1, 1)
+    assert (pros.enrolled_count, pros.skipped.already_enrolled) == (0, 1)
+    assert [one.id async for one in client.contacts.list(where="name = BOB and has email")] == [bob.id]
+    assert [one.id async for one in client.contacts.list(where={"tags": {"none": ["vip"]}})] == [bob.id]
     assert (paused.status, changed, cancelled.status) == ("paused", 1, "cancelled")
     assert sorted([one.contact_id async for one in client.enrollments.list(sequence.id)]) == sorted([ada.id, bob.id])
     assert [one.id async for one in client.enrollments.list_of_contact(ada.id)] == [one.enrollment.id]

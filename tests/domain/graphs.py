@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from hypothesis import strategies as st
 
-from tidings.domain.flow.condition import Compare, Op
+from tidings.domain.comparison import Compare, Op
 from tidings.domain.flow.graph import Branch, Delay, Edge, Function, Graph, Node, OnDoubt, OnFailure, Send
 from tidings.domain.flow.item import Channel
 

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from tidings.domain.people.audience import MOST_IDS, Audience, read_audience
+from tidings.domain.people.audience_filter import Where
 
 ADA, BOB, SEGMENT = (UUID(int=number) for number in (1, 2, 3))
 
@@ -14,11 +15,18 @@ def test_everything_is_read_in_both_spellings() -> None:
     snake, _ = read_audience({"company": "Acme", "contact_ids": [ADA], "exclude_contact_ids": [BOB]})
 
     assert not problems
-    assert camel == snake == Audience(company="Acme", contact_ids=(ADA,), exclude_contact_ids=(BOB,))
+    assert (
+        camel == snake == Audience(filters=(Where("company", "Acme"),), contact_ids=(ADA,), exclude_contact_ids=(BOB,))
+    )
 
 
 def test_what_is_shown_reads_back_as_the_same() -> None:
-    audience = Audience(tag="vip", status="active", segment_id=SEGMENT, contact_ids=(ADA,), exclude_contact_ids=(BOB,))
+    audience = Audience(
+        filters=(Where("tag", "vip"), Where("status", "active")),
+        segment_id=SEGMENT,
+        contact_ids=(ADA,),
+        exclude_contact_ids=(BOB,),
+    )
 
     assert read_audience(audience.shown()) == (audience, [])
     assert Audience(all=True).shown() == {"all": True}
@@ -70,10 +78,14 @@ def test_a_whole_body_has_no_prefix_and_a_segment_only_where_segments_are_known(
 
 
 def test_a_segment_stands_in_for_its_id_and_exclusions_win() -> None:
-    mine = Audience(segment_id=SEGMENT, status="active", contact_ids=(BOB,), exclude_contact_ids=(ADA,))
+    mine = Audience(
+        filters=(Where("status", "active"),), segment_id=SEGMENT, contact_ids=(BOB,), exclude_contact_ids=(ADA,)
+    )
 
-    assert mine.inside(Audience(tag="vip")) == (
-        Audience(tag="vip", status="active", contact_ids=(BOB,), exclude_contact_ids=(ADA,)),
+    assert mine.inside(Audience(filters=(Where("tag", "vip"),))) == (
+        Audience(
+            filters=(Where("tag", "vip"), Where("status", "active")), contact_ids=(BOB,), exclude_contact_ids=(ADA,)
+        ),
         [],
     )
     assert Audience(segment_id=SEGMENT).inside(Audience(all=True, exclude_contact_ids=(ADA,)))[0] == Audience(
@@ -83,8 +95,8 @@ def test_a_segment_stands_in_for_its_id_and_exclusions_win() -> None:
 
 
 def test_a_segment_that_contradicts_what_is_beside_it_is_refused() -> None:
-    mine = Audience(segment_id=SEGMENT, tag="vip")
+    mine = Audience(filters=(Where("tag", "vip"),), segment_id=SEGMENT)
 
-    assert [one.place for one in mine.inside(Audience(tag="new"))[1]] == ["tag"]
+    assert [one.place for one in mine.inside(Audience(filters=(Where("tag", "new"),)))[1]] == ["tag"]
     assert [one.place for one in mine.inside(Audience(contact_ids=(ADA,)))[1]] == ["segmentId"]
-    assert mine.inside(Audience(tag=(mine.tag or "").upper()))[1] == []
+    assert mine.inside(Audience(filters=(Where("tag", "VIP"),)))[1] == []

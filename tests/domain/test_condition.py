@@ -1,13 +1,17 @@
 """Conditions: what each operator says of numbers, texts, lists, null and what is not there."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.domain.flow.condition import Compare, Either, Every, Neither, Op, holds
+from tidings.domain.comparison import Compare, Op
+from tidings.domain.flow.condition import holds
+from tidings.domain.people.audience_filter import AllOf, AnyOf, Not
 
+NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 CONTEXT = {
     "plan": "pro",
     "age": 42,
@@ -66,17 +70,17 @@ def compare(path: str, op: str, value: object = None) -> Compare:
     ],
 )
 def test_an_operator_says(path: str, op: str, value: object, expected: bool) -> None:
-    assert holds(compare(path, op, value), CONTEXT) is expected
+    assert holds(compare(path, op, value), CONTEXT, NOW) is expected
 
 
 def test_all_any_and_not_combine() -> None:
     yes, no = compare("plan", "equals", "pro"), compare("plan", "equals", "free")
 
-    assert holds(Every((yes, Neither(no))), CONTEXT)
-    assert not holds(Every((yes, no)), CONTEXT)
-    assert holds(Either((no, yes)), CONTEXT)
-    assert not holds(Either((no, no)), CONTEXT)
-    assert not holds(Neither(yes), CONTEXT)
+    assert holds(AllOf((yes, Not(no))), CONTEXT, NOW)
+    assert not holds(AllOf((yes, no)), CONTEXT, NOW)
+    assert holds(AnyOf((no, yes)), CONTEXT, NOW)
+    assert not holds(AnyOf((no, no)), CONTEXT, NOW)
+    assert not holds(Not(yes), CONTEXT, NOW)
 
 
 _JSON: st.SearchStrategy[Any] = st.recursive(
@@ -90,5 +94,5 @@ _JSON: st.SearchStrategy[Any] = st.recursive(
 def test_no_data_makes_a_condition_raise(context: dict[str, Any], op: Op, value: object) -> None:
     condition = Compare(("a", "b"), op, value)
 
-    assert holds(condition, context) in {True, False}
-    assert holds(Neither(condition), context) is not holds(condition, context)
+    assert holds(condition, context, NOW) in {True, False}
+    assert holds(Not(condition), context, NOW) is not holds(condition, context, NOW)

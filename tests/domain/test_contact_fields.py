@@ -37,7 +37,7 @@ def test_every_field_is_given_stored_and_shown() -> None:
     words = {name: set(re.findall(r"\w+", load_parts()[name])) for name in load_parts()}
 
     for name in FIELDS:
-        assert name in words["contact_fields"] & words["given_columns"] & words["given_arrays"], name
+        assert name in words["contact_columns"] & words["given_columns"] & words["given_arrays"], name
         assert name in ContactChange.__struct_fields__
         assert name in Contact.__struct_fields__
         assert name in GivenContact.model_fields

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
+from tidings.domain.comparison import Compare, Op
 from tidings.domain.errors import DefinitionInvalid, Problem
-from tidings.domain.flow.condition import Compare, Either, Every, Neither, Op
 from tidings.domain.flow.graph import Branch, Delay, Edge, Form, Function, Graph, OnDoubt, OnFailure, Send
+from tidings.domain.people.audience_filter import AllOf, AnyOf, Not
 from tidings.domain.workflows.definition import MAX_EDGES, MAX_NODES, check_content, parse_own_workflow, parse_workflow
 from tidings.domain.workflows.definition_reader import MOST_PROBLEMS
 
@@ -547,7 +548,7 @@ def test_conditions_on_the_edges_of_a_branch_are_read() -> None:
     assert parsed.nodes["a"] == Branch("a")
     assert [edge.condition for edge in parsed.edges] == [
         pro,
-        Every((pro, Neither(Either((Compare(("vars", "a", "y"), Op.EXISTS),))))),
+        AllOf((pro, Not(AnyOf((Compare(("vars", "a", "y"), Op.EXISTS),))))),
         Compare(("plan",), Op.EQUALS, "free"),
         None,
     ]

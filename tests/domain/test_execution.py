@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec.structs import replace
 
 from tests.domain.graphs import delay, function, graph_of, graphs, send
-from tidings.domain.flow.condition import Compare, Op
+from tidings.domain.comparison import Compare, Op
 from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.execution import (
     Action,

@@ -53,6 +53,7 @@ async def test_a_campaign_is_made_changed_listed_and_deleted(admin: Person) -> N
         **LETTER,
         "id": 0,
         "version": 1,
+        "inWords": "everyone",
         "segmentName": None,
         "data": {},
         "sendHour": 9,

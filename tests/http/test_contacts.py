@@ -228,3 +228,19 @@ async def test_the_client_exports_and_erases_over_the_wire(admin: Person, engine
 
     assert msgspec.json.decode(document, type=ContactExport).contact.id == ada.id
     assert [one.next_cursor for one in calls] == [None]
+
+
+async def test_a_list_takes_a_filter_as_json_or_as_an_expression(admin: Person) -> None:
+    await admin.post("/v1/contacts", {**ADA, "attributes": {"seats": "12"}})
+    await admin.post("/v1/contacts", {"externalId": "bob", "attributes": {"seats": 3}})
+
+    async def listed(where: str) -> list[str]:
+        answer = await admin.get("/v1/contacts", params={"where": where})
+        return [one["externalId"] for one in answer.json()["data"]]
+
+    assert await listed("seats > 9 and tag = VIP") == ["ada"]
+    assert await listed('{"path": "attributes.seats", "op": "less", "value": 9}') == ["bob"]
+    assert_problem(await admin.get("/v1/contacts", params={"where": "seats >"}), 422, "input_invalid")
+    wrong = await admin.get("/v1/contacts", params={"where": '{"any": [{"op": "near"}]}'})
+    assert_problem(wrong, 422, "contacts_invalid")
+    assert [one["place"] for one in wrong.json()["errors"]] == ["where.any[0].path", "where.any[0].op"]

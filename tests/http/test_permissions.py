@@ -78,6 +78,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("erase_address", "export_contact"),
             *("get_contact", "update_contact", "delete_contact", "simulate_workflow", "simulate_sequence"),
             *("count_campaign_audience", "count_segment_audience", "preview_campaign", "simulate_campaign"),
+            *("preview_workflow", "preview_sequence", "preview_rule"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),

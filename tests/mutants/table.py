@@ -56,6 +56,7 @@ ENROLLS = kernel("enroll", "filters_are_joined_united_with_ids_and_exclusions_re
 LEFT_BEHIND = kernel("deploy", "rule_10_a_chunk_that_others_have_left_behind_is_not_written_and_moves_no_cursor_back")
 AT_ONCE = kernel("finalize", "rule_8_a_provider_that_says_try_again_at_once_does_not_get_a_loop_without_a_pause")
 ERASED = kernel("finalize", "a_fact_of_an_item_that_was_erased_meanwhile_says_its_outcome_and_nothing_else")
+LATE_KEY = "keyed_is_repeated_only_once_the_provider_knows_its_key"
 SETTLED = kernel("doubt", "rule_9_absent_after_an_unknown_answer_permits_a_resend_only_after_the_settle_time")
 PACED = resources("campaigns", "rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call")
 RULE_5 = kernel(
@@ -385,6 +386,26 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ),
         ("connection-that-has-ended", "if is_fresh and connection.is_reusable", "if connection.is_reusable"),
     ],
+    ("calls over HTTP/2", "providers/http2_client.py", providers("http2_client")): [
+        ("h2-sent-without-a-lease", "if may_start() else LeaseSpent()", "if may_start or True else LeaseSpent()"),
+        (
+            "h2-silence-is-life",
+            "return connection.is_usable\n    try:",
+            "return connection.is_usable\n    return True\n    try:",
+        ),
+    ],
+    ("ends over HTTP/2", "providers/http2_connection.py", providers("http2_client")): [
+        ("h2-cancelled-was-not-sent", "event.error_code == ErrorCodes.REFUSED_STREAM", "True"),
+        ("h2-farewell-to-all", "if number > goaway.last_stream:", "if number:"),
+        (
+            "h2-more-streams-than-allowed",
+            "len(self._streams) >= self._h2.remote_settings.max_concurrent_streams",
+            "False",
+        ),
+    ],
+    ("repeats under a late key", "kernel/flow/doubt.py", kernel("doubt", LATE_KEY)): [
+        ("crash-repeats-at-once", "await _schedule(kernel, shard, settling)", "settling.clear()"),
+    ],
     ("answers over HTTP", "providers/http_connection.py", providers("http_client")): [
         (
             "forged-answer-is-next",
@@ -503,6 +524,22 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("erasure by address", "domain/people/sought.py", resources("address_erasure")): [
         ("part-of-an-address", "(?<![\\w.%+-])(?<!\\w')", ""),
         ("longer-domain", "(?![\\w-]|\\.\\w)", ""),
+    ],
+    ("audiences: exclusions", "domain/people/audience.py", resources("filters_in_use")): [
+        (
+            "filter-lets-the-excluded-in",
+            "return both(*self.filters, *self.without) if",
+            "return both(*self.filters) if",
+        ),
+    ],
+    ("audiences: exclusions", "kernel/people/audience_chunks.py", resources("filters_in_use")): [
+        ("named-lets-the-excluded-in", "yield both(NamedContacts(ids), *audience.without)", "yield NamedContacts(ids)"),
+    ],
+    ("audiences: exclusions", "kernel/start/enroll.py", resources("filters_in_use")): [
+        ("enrolling-lets-the-excluded-in", "if not self.audience.without:", "if True:"),
+    ],
+    ("audiences: their moment", "kernel/campaigns/contact_chunks.py", resources("filters_in_use")): [
+        ("a-run-asks-as-at-its-deploy", "now=run.begins_at,", "now=run.created_at,"),
     ],
     ("isolation: audiences", "storage/sql/contact_parts.sql", (*REACHES, *ENROLLS)): [
         (

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from functools import partial
 from itertools import combinations
 from uuid import UUID
@@ -11,6 +12,7 @@ import pytest
 from tests.architecture.sql_text import unbound_tables
 from tidings.domain.caller import Caller
 from tidings.domain.channels import CONTACT_CHANNELS, Channel
+from tidings.domain.comparison import Compare, Op
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.paging import EVERYTHING
 from tidings.domain.people.audience_filter import (
@@ -35,11 +37,16 @@ from tidings.storage.database import Tx
 from tidings.storage.statements import Statement, load, load_parts
 from tidings.views.contacts import Contact
 
+NOW, LATER = datetime(2026, 11, 18, 12, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 VALUES: dict[str, list[object]] = {
     "company": ["Engines", "looms", "nobody"],
     "tag": ["VIP", "new", "old", "nothing"],
+    "tags": [{"any": ["VIP", "nothing"]}, {"all": ["vip", "NEW"]}, {"none": ["old"], "any": ["new", "vip"]}],
     "status": ["lead", "customer", "Lead"],
-    "attributes": [{"plan": "pro"}, {"plan": "pro", "seats": 2}, {"address": {"city": "Paris"}}, {"seats": True}],
+    "attributes": [{"plan": "pro"}, {"plan": "PRO", "seats": 2}, {"address": {"city": "Paris"}}, {"seats": True}],
+    "has": ["email", "sms", "whatsapp", "push"],
+    "consent": [{"email": "granted"}, {"email": "withdrawn", "sms": "unknown"}],
+    "allows": ["email", "sms"],
     "text": ["P1", "loom", "@example.com", "%"],
 }
 ATTRIBUTES: dict[str, list[object]] = {
@@ -47,6 +54,15 @@ ATTRIBUTES: dict[str, list[object]] = {
     "seats": [1, 2.0, True, None],
     "address": ["Paris", {"city": "Paris", "street": "x"}, {"street": "x"}],
 }
+COMPARED: list[AudienceFilter] = [
+    Compare(("attributes", "plan"), Op.IN, ("PRO", "free")),
+    Compare(("attributes", "plan"), Op.CONTAINS, "R"),
+    Compare(("attributes", "seats"), Op.GREATER, 1),
+    Compare(("attributes", "address", "city"), Op.EXISTS),
+    Compare(("company",), Op.EQUALS, "looms"),
+    Compare(("email",), Op.MISSING),
+    Compare(("createdAt",), Op.AFTER, "30 days ago"),
+]
 STATEMENTS = [("contacts", "list_contacts"), ("audience", "pick_contacts"), ("enroll", "find_next_contacts")]
 STATEMENTS += [("simulation", "count_audience"), ("simulation", "sample_audience")]
 
@@ -62,6 +78,9 @@ async def make_people(engine: Engine, caller: Caller) -> list[Contact]:
             "tags": chance.sample(["vip", "New", "old"], chance.randrange(4)),
             "status": chance.choice(["lead", "customer"]),
             "attributes": {name: chance.choice(values) for name, values in ATTRIBUTES.items()},
+            "phone": "+442071838750" if place % 4 else None,
+            "consent": chance.choice([{}, {"email": "granted"}, {"email": "withdrawn"}]),
+            "suppressions": chance.choice([{}, {"sms": "bounced"}]),
         }
         for place in range(80)
     ]
@@ -73,6 +92,8 @@ async def make_people(engine: Engine, caller: Caller) -> list[Contact]:
 
 def random_filter(chance: random.Random, ids: Iterable[UUID], depth: int = 3) -> AudienceFilter:
     kind = chance.randrange(8 if depth else 4)
+    if kind == 0:
+        return chance.choice(COMPARED)
     if kind < 3:
         leaf = chance.choice([*LEAVES])
         return Where(leaf, chance.choice(VALUES[leaf]))
@@ -86,21 +107,21 @@ def random_filter(chance: random.Random, ids: Iterable[UUID], depth: int = 3) ->
 
 async def found_in(engine: Engine, caller: Caller, wanted: AudienceFilter) -> list[set[UUID]]:
     """Whom each of the ways to ask finds, over all shards."""
-    kernel, now = engine.kernel, await engine.kernel.clock.now()
+    kernel = engine.kernel
     picked, listed, counted = set[UUID](), set[UUID](), 0
     async with kernel.db.autocommit() as tx:
         for shard in kernel.every_shard():
             find = partial(audience.pick_contacts, tx, shard=shard, workspace=caller.workspace, wanted=wanted)
-            picked |= {one.id for one in await find(made_by=now, after=None, limit=1_000)}
+            picked |= {one.id for one in await find(now=NOW, made_by=LATER, after=None, limit=1_000)}
             show = partial(contacts.list_contacts, tx, shard=shard, workspace=caller.workspace, wanted=wanted)
-            listed |= {one.id for one in await show(span=EVERYTHING, limit=1_000)}
+            listed |= {one.id for one in await show(now=NOW, span=EVERYTHING, limit=1_000)}
             counted += await count(tx, shard, caller.workspace, wanted)
     assert counted == len(picked)
     return [picked, listed]
 
 
 async def count(tx: Tx, shard: Shard, workspace: Workspace, wanted: AudienceFilter) -> int:
-    statement, values = for_filter(load("simulation")["count_audience"], wanted, workspace, EVERYTHING)
+    statement, values = for_filter(load("simulation")["count_audience"], wanted, workspace, EVERYTHING, NOW)
     [counted] = await tx.fetch(statement, shard=shard, **values)
     people: int = counted["people"]
     return people
@@ -116,8 +137,8 @@ async def test_the_database_finds_whom_the_filter_means(engine: Engine, caller: 
 
     assert len(people) == 79
     assert drivers == {Where, NamedContacts, type(None)}
-    for wanted in [EVERYONE, NOBODY, *every, *map(Not, every), *trees]:
-        meant = {one.id for one in people if matches(wanted, one)}
+    for wanted in [EVERYONE, NOBODY, *every, *map(Not, every), *COMPARED, *trees]:
+        meant = {one.id for one in people if matches(wanted, one, NOW)}
         assert await found_in(engine, caller, wanted) == [meant, meant], wanted
 
 
@@ -133,14 +154,15 @@ async def test_no_way_finds_contacts_of_another_workspace(engine: Engine, caller
 
 def shapes() -> list[Statement]:
     """Every way to find contacts, with every leaf beside it."""
-    rest = AnyOf((*(Where(leaf, values[0]) for leaf, values in VALUES.items()), Not(NamedContacts((UUID(int=1),)))))
+    leaves = [Where(leaf, value) for leaf, values in VALUES.items() for value in values]
+    rest = AnyOf((*leaves, *COMPARED, Not(NamedContacts((UUID(int=1),)))))
     ways: list[AudienceFilter] = [
         EVERYONE,
         *(Where(leaf, VALUES[leaf][0]) for leaf, one in LEAVES.items() if one.finds),
     ]
     ways += [NamedContacts((UUID(int=1),))]
     return [
-        for_filter(load(file)[name], both(way, rest), Workspace(), EVERYTHING)[0]
+        for_filter(load(file)[name], both(way, rest), Workspace(), EVERYTHING, NOW)[0]
         for file, name in STATEMENTS
         for way in ways
     ]
@@ -148,7 +170,8 @@ def shapes() -> list[Statement]:
 
 def test_every_shape_names_its_one_shard_and_every_part_is_used() -> None:
     assert {one.name: unbound_tables(one) for one in shapes() if unbound_tables(one)} == {}
-    assert {leaf for leaf in LEAVES if f"{leaf}_is" not in load_parts()} == set()
+    own = [leaf for leaf, one in LEAVES.items() if not one.means and not one.asks]
+    assert {leaf for leaf in own if f"{leaf}_is" not in load_parts()} == set()
     assert {leaf for leaf, one in LEAVES.items() if one.finds and f"found_by_{leaf}" not in load_parts()} == set()
     assert VALUES.keys() == LEAVES.keys()
 
@@ -161,10 +184,9 @@ async def test_every_shape_prepares_and_takes_its_parameters(engine: Engine) -> 
 
 
 def test_one_shape_is_one_statement_whatever_its_values() -> None:
+    pick = load("audience")["pick_contacts"]
     one, other = (
-        for_filter(
-            load("audience")["pick_contacts"], both(Where("tag", tag), Where("status", "x")), Workspace(), EVERYTHING
-        )
+        for_filter(pick, both(Where("tag", tag), Where("status", "x")), Workspace(), EVERYTHING, NOW)
         for tag in ("a", "b'; drop table contacts")
     )
 
@@ -205,7 +227,7 @@ async def count_one(engine: Engine, tx: Tx, id: UUID, channel: Channel) -> audie
     shard, now = engine.kernel.shard_of(id), await engine.kernel.clock.now()
     wanted = NamedContacts((id,))
     return await audience.count_reachable(
-        tx, shard=shard, workspace=Workspace(), wanted=wanted, made_by=now, channel=channel
+        tx, shard=shard, workspace=Workspace(), wanted=wanted, now=now, channel=channel
     )
 
 

@@ -12,6 +12,7 @@ from tests.enrolling import CALLER, ELSEWHERE, HOME, make_contact, make_contacts
 from tests.simulation.conftest import calls_of, really_send, state_of
 from tidings.domain.errors import CampaignInvalid, InputInvalid, NotFound, ScenarioInvalid
 from tidings.domain.people.audience import Audience
+from tidings.domain.people.audience_filter import Where
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
@@ -134,7 +135,7 @@ async def test_others_than_its_audience_may_be_named(engine: Engine, stage: Simu
     vip = await make_contact(engine, "vip", tags=["vip"])
     campaign = await make_campaign(engine, audience={"tag": "nobody"})
 
-    found = await run(engine, campaign, stage, contacts=Audience(tag="vip"), messages_of=(vip,))
+    found = await run(engine, campaign, stage, contacts=Audience(filters=(Where("tag", "vip"),)), messages_of=(vip,))
 
     assert (found.audience, found.sent) == (1, 1)
 

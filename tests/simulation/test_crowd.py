@@ -8,6 +8,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import InputInvalid
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.people.audience import Audience
+from tidings.domain.people.audience_filter import Where
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.simulation.crowd import copy_crowd, draw_crowd, is_in
@@ -57,10 +58,10 @@ async def test_filters_are_joined_by_and(engine: Engine, caller: Caller) -> None
     await make_people(engine, caller, 30)
 
     for audience, expected in (
-        (Audience(company="Engines"), {place for place in range(30) if place % 2}),
-        (Audience(tag="vip"), {place for place in range(30) if place % 3 == 0}),
-        (Audience(status="customer", company="Looms"), {0, 10, 20}),
-        (Audience(status="customer", tag="vip"), {0, 15}),
+        (Audience(filters=(Where("company", "Engines"),)), {place for place in range(30) if place % 2}),
+        (Audience(filters=(Where("tag", "vip"),)), {place for place in range(30) if place % 3 == 0}),
+        (Audience(filters=(Where("company", "Looms"), Where("status", "customer"))), {0, 10, 20}),
+        (Audience(filters=(Where("tag", "vip"), Where("status", "customer"))), {0, 15}),
     ):
         crowd = await draw_crowd(engine, HOME, audience, Scenario())
         assert {one.attributes["place"] for one in crowd.people} == expected
@@ -73,18 +74,25 @@ async def test_whom_an_audience_has_is_told_of_one_person_as_of_all(engine: Engi
     everyone = (await draw_crowd(engine, HOME, EVERYONE, Scenario())).people
     some, other, third = (one.id for one in everyone[:3])
 
+    now = await engine.kernel.clock.now()
     for audience in (
-        *(EVERYONE, Audience(company="LOOMS", tag="Vip"), Audience(contact_ids=(some, other))),
-        Audience(status="lead", contact_ids=(some,), exclude_contact_ids=(other, third)),
+        *(
+            EVERYONE,
+            Audience(filters=(Where("company", "LOOMS"), Where("tag", "Vip"))),
+            Audience(contact_ids=(some, other)),
+        ),
+        Audience(filters=(Where("status", "lead"),), contact_ids=(some,), exclude_contact_ids=(other, third)),
     ):
         found = {one.id for one in (await draw_crowd(engine, HOME, audience, Scenario())).people}
-        assert {one.id for one in everyone if is_in(audience, one)} == found
+        assert {one.id for one in everyone if is_in(audience, one, now)} == found
 
 
 async def test_named_contacts_are_added_and_excluded_ones_left_out(engine: Engine, caller: Caller) -> None:
     await make_people(engine, caller, 12)
     ids = {place: (await engine.contacts.find(HOME, f"p{place}")).id for place in (0, 1, 2, 3)}
-    audience = Audience(tag="vip", contact_ids=(ids[1], ids[2]), exclude_contact_ids=(ids[0], ids[2]))
+    audience = Audience(
+        filters=(Where("tag", "vip"),), contact_ids=(ids[1], ids[2]), exclude_contact_ids=(ids[0], ids[2])
+    )
 
     crowd = await draw_crowd(engine, HOME, audience, Scenario())
 
@@ -95,7 +103,9 @@ async def test_whoever_is_asked_about_is_always_there(engine: Engine, caller: Ca
     await make_people(engine, caller, 40)
     asked = (await engine.contacts.find(HOME, "p7")).id
 
-    crowd = await draw_crowd(engine, HOME, Audience(tag="vip"), Scenario(sample=3, messages_of=(asked,)))
+    crowd = await draw_crowd(
+        engine, HOME, Audience(filters=(Where("tag", "vip"),)), Scenario(sample=3, messages_of=(asked,))
+    )
 
     assert len(crowd.people) == 3
     assert crowd.people[0].id == asked

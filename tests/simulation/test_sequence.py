@@ -21,6 +21,7 @@ from tests.enrolling import (
 from tests.simulation.conftest import calls_of, really_send, state_of
 from tidings.domain.errors import Conflict, DefinitionInvalid, NotFound
 from tidings.domain.people.audience import Audience
+from tidings.domain.people.audience_filter import Where
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
@@ -170,7 +171,7 @@ async def test_only_those_who_match_are_enrolled(engine: Engine, stage: Simulati
     await make_contact(engine, "vip", tags=["vip"])
     sequence = await make_sequence(engine, step(0))
 
-    found = await run(engine, sequence, stage, contacts=Audience(tag="vip"))
+    found = await run(engine, sequence, stage, contacts=Audience(filters=(Where("tag", "vip"),)))
 
     assert (found.audience, found.contacts, found.sent) == (1, 1, 1)
 

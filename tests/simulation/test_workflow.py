@@ -23,6 +23,7 @@ from tidings.domain.errors import (
     SimulationUnavailable,
 )
 from tidings.domain.people.audience import Audience
+from tidings.domain.people.audience_filter import Where
 from tidings.domain.simulation import Scenario
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
@@ -175,7 +176,9 @@ async def test_bad_input_is_refused_before_anything_is_made(
     with pytest.raises(DataMissing, match="phone"):
         await simulate(engine, HOME, subject, Scenario(data=({"name": "Ada", "email": "a@example.com"},)), stage)
     with pytest.raises(InputInvalid, match="no contacts"):
-        await simulate(engine, HOME, subject, Scenario(contacts=Audience(tag="nobody"), data=(ADA,)), stage)
+        await simulate(
+            engine, HOME, subject, Scenario(contacts=Audience(filters=(Where("tag", "nobody"),)), data=(ADA,)), stage
+        )
     with pytest.raises(InputInvalid, match="messagesOf: there is no contact"):
         await simulate(engine, HOME, subject, Scenario(messages_of=(uuid4(),), data=(ADA,)), stage)
     with pytest.raises(NotFound):

@@ -44,7 +44,7 @@ UNCHANGED = [name for name in FIELDS if name not in {"external_id", "name"}]
 EVERYONE = '{"all": true}'
 WAYS = ("tag", "company", "status")
 EVERY_SHAPE = [one for _, one in ALL] + [
-    replace(for_filter(one, Where(way, "x"), Workspace(), EVERYTHING)[0], name=f"{one.name} by {way}")
+    replace(for_filter(one, Where(way, "x"), Workspace(), EVERYTHING, NOW)[0], name=f"{one.name} by {way}")
     for _, one in ALL
     if "{found}" in one.source
     for way in WAYS
@@ -316,6 +316,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "hashes": [await every(sql, "select workspace_key_hash from executions")],
         },
         "list_outbox_of_run": {"run_id": await every(sql, ID.format("runs"))},
+        "list_outbox_of_run_by_status": {"run_id": await every(sql, ID.format("runs")), "status": ["sent", "queued"]},
         "list_outbox_of_owner": {
             "run_id": await every(sql, ID.format("runs")),
             "execution_id": await every(

@@ -529,8 +529,15 @@ WAYS: list[tuple[AudienceFilter, str, int]] = [
 
 def narrowed(statement: Statement, wanted: AudienceFilter) -> tuple[Statement, dict[str, str]]:
     """A statement for a filter, and the filter's values as SQL writes them."""
-    shaped, values = for_filter(statement, wanted, Workspace("t", "w"), EVERYTHING)
-    return shaped, {name: json.dumps(one) if isinstance(one, dict) else str(one) for name, one in values.items()}
+    shaped, values = for_filter(statement, wanted, Workspace("t", "w"), EVERYTHING, NOW)
+    return shaped, {name: written(one) for name, one in values.items()}
+
+
+def written(value: object) -> str:
+    """A value as SQL writes it between quotes."""
+    if isinstance(value, list):
+        return "{" + ",".join(map(json.dumps, map(str, value))) + "}"
+    return json.dumps(value) if isinstance(value, dict) else str(value)
 
 
 @pytest.mark.parametrize("analyze", [False, True])

@@ -3,6 +3,8 @@
 Heavy modules are imported inside the commands, so that `--help` answers at once.
 """
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -12,6 +14,7 @@ from tidings.domain.errors import TidingsError
 
 def main() -> None:
     """Run a command; an error that a person can correct is one line and a non-zero exit status."""
+    atexit.register(gc.freeze)  # nobody waits for a last look at all that was imported: a tenth of a short command
     # Help and usage errors are typer's, which takes GitHub's runners for terminals wherever the output goes.
     if not any(os.environ.get(name) for name in ("FORCE_COLOR", "PY_COLORS")) and not sys.stdout.isatty():
         os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"

@@ -9,10 +9,11 @@ import typer
 
 from tidings.cli.answers import deleted
 from tidings.cli.command import command
-from tidings.cli.given import Json, read_data
+from tidings.cli.given import Json, read_data, with_audience
 from tidings.cli.opened import Acting, InWorkspace
-from tidings.cli.options import Listed, Read, named
-from tidings.cli.output import in_words, print_content, print_fields, print_line, print_not_ready, table
+from tidings.cli.options import Listed, Read, Where, named
+from tidings.cli.output import print_content, print_fields, print_line, print_not_ready, table
+from tidings.cli.previews import Open, any_failed, open_page, print_previews
 
 if TYPE_CHECKING:
     from tidings.resources.campaigns import Previews
@@ -47,8 +48,7 @@ def _row(campaign: "ShownCampaign") -> dict[str, object]:
         "id": campaign.id,
         "name": campaign.name,
         "channel": campaign.channel,
-        "audience": in_words(campaign.audience or ""),
-        "segment": campaign.segment_name,
+        "audience": campaign.in_words,
         "rate": campaign.rate,
         "not ready": ", ".join(campaign.not_ready),
         "version": campaign.version,
@@ -61,7 +61,7 @@ def _print(campaign: "ShownCampaign") -> None:
     _print_content(campaign.content)
     hour = None if campaign.send_hour is None else f"{campaign.send_hour}:00"
     shown = {
-        "audience": campaign.audience,
+        "audience": campaign.in_words,
         "data": campaign.data,
         "send hour": hour,
         "time zone": campaign.time_zone,
@@ -94,16 +94,16 @@ async def show(at: InWorkspace, campaign: Campaign) -> "ShownCampaign":
 
 
 @command(app, shows=_print)
-async def create(at: Acting, data: Given) -> "ShownCampaign":
+async def create(at: Acting, data: Given, where: Where = None) -> "ShownCampaign":
     """Make a campaign: name, channel, content, audience; nothing is sent before it is deployed."""
-    return await at.engine.campaigns.create(at.by, data)
+    return await at.engine.campaigns.create(at.by, with_audience(data, where))
 
 
 @command(app, shows=_print)
-async def update(at: Acting, campaign: Campaign, data: Given) -> "ShownCampaign":
+async def update(at: Acting, campaign: Campaign, data: Given, where: Where = None) -> "ShownCampaign":
     """Change what is given; runs under way keep what they were deployed with."""
     found = await at.find(at.engine.campaigns, campaign)
-    return await at.engine.campaigns.update(at.by, found.id, data)
+    return await at.engine.campaigns.update(at.by, found.id, with_audience(data, where))
 
 
 def _say_deleted(campaign: "ShownCampaign") -> None:
@@ -131,19 +131,14 @@ async def count(at: InWorkspace, campaign: Campaign) -> "AudienceCount":
     return await at.engine.campaigns.count(at.workspace, (await at.find(at.engine.campaigns, campaign)).id)
 
 
-def _print_previews(previews: "Previews") -> None:
-    for one in previews:
-        print_line(f"to: {', '.join(one.recipients) or '–'}")
-        print_content(one.content)
-        for name, reason in (("skipped", one.skipped), ("error", one.error)):
-            if reason:
-                print_line(f"{name}: {reason}", style="yellow")
-
-
-@command(app, shows=_print_previews, fails=lambda previews: any(one.error for one in previews))
-async def preview(at: InWorkspace, campaign: Campaign, contact: ForContact = None) -> "Previews":
+@command(app, shows=print_previews, fails=any_failed)
+async def preview(at: InWorkspace, campaign: Campaign, contact: ForContact = None, open_it: Open = False) -> "Previews":
     """Show what a contact would get; exits 1 if it cannot be rendered for them."""
-    return await at.engine.campaigns.preview(at.workspace, (await at.find(at.engine.campaigns, campaign)).id, contact)
+    found = await at.find(at.engine.campaigns, campaign)
+    shown = await at.engine.campaigns.preview(at.workspace, found.id, contact)
+    if open_it:
+        open_page(shown, found.name)
+    return shown
 
 
 def _say_tested(run: "StartedRun") -> None:

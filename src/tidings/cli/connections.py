@@ -12,9 +12,11 @@ from tidings.cli.connection_values import read_limits, read_secrets, read_settin
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Read, named
 from tidings.cli.output import in_words, print_fields, print_line, print_table, table
+from tidings.domain.errors import NotFound
+from tidings.domain.messages import did_you_mean, quoted
 
 if TYPE_CHECKING:
-    from tidings.views.connections import ProviderConnection, ProviderKindView
+    from tidings.views.connections import KindSetting, ProviderConnection, ProviderKindView
 
 app = typer.Typer()
 
@@ -80,26 +82,40 @@ def _says(words: str) -> "Callable[[ProviderConnection], None]":
 
 
 def _print_kinds(found: "Sequence[ProviderKindView]") -> None:
-    rows = [
-        {
-            "provider": kind.name,
-            "channels": ", ".join(kind.channels),
-            "setting": one.name,
-            "given as": "--credential" if one.secret else "--set",
-            "needed": "yes" if one.required else None,
-            "default": one.default,
-            "what": one.doc,
-        }
-        for kind in found
-        for one in kind.settings
-    ]
-    print_table("what can be connected", rows, empty="nothing can be connected")
+    if len(found) == 1:
+        [kind] = found
+        print_table(f"what {kind.title} must be told", [_setting(one) for one in kind.settings], empty="nothing")
+    else:
+        print_table("what can be connected", [_kind(one) for one in found], empty="nothing can be connected")
+
+
+def _kind(kind: "ProviderKindView") -> dict[str, object]:
+    needed = ", ".join(one.name for one in kind.settings if one.required)
+    return {"provider": kind.name, "vendor": kind.title, "channels": ", ".join(kind.channels), "needs": needed}
+
+
+def _setting(one: "KindSetting") -> dict[str, object]:
+    return {
+        "setting": one.name,
+        "given as": "--credential" if one.secret else "--set",
+        "needed": "yes" if one.required else None,
+        "default": one.default,
+        "what": one.doc,
+    }
 
 
 @command(app, shows=_print_kinds, with_app=True)
-async def kinds(at: InWorkspace) -> "list[ProviderKindView]":
-    """List what can be connected, and what each must be told."""
-    return at.engine.connections.kinds()
+async def kinds(
+    at: InWorkspace,
+    provider: Annotated[str | None, typer.Argument(help="One of them, with what it must be told.")] = None,
+) -> "list[ProviderKindView]":
+    """List what can be connected, or what one of them must be told."""
+    found = at.engine.connections.kinds()
+    chosen = [one for one in found if provider in (None, one.name)]
+    if not chosen:
+        near = did_you_mean(provider or "", [one.name for one in found])
+        raise NotFound(f"there is no provider {quoted(provider)}{near}; `tidings connections kinds` lists them")
+    return chosen
 
 
 @command(app, "list", shows=table("connections", _row, empty="this workspace has no connection: add one"))

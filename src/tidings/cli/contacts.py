@@ -9,7 +9,7 @@ from tidings.cli.answers import deleted, values_of, with_fields
 from tidings.cli.command import already_shown, command
 from tidings.cli.given import Json, read_data
 from tidings.cli.opened import Acting, InWorkspace
-from tidings.cli.options import Contact, Listed, Only, Read
+from tidings.cli.options import Contact, Listed, Only, Read, Where
 from tidings.cli.output import print_fields, print_line, table
 
 if TYPE_CHECKING:
@@ -59,13 +59,14 @@ async def list_contacts(
     text: Annotated[
         str | None, typer.Option(help="A part of the name, an address, the company …", show_default=False)
     ] = None,
+    where: Where = None,
     listed: Listed,
 ) -> "list[ShownContact]":
     """List contacts, newest first."""
     from tidings.resources.contacts import ContactFilter
 
-    where = ContactFilter(company=company, tag=tag, status=status, text=text)
-    return (await at.engine.contacts.list(at.workspace, where, limit=listed.limit, created=listed.created)).items
+    asked = ContactFilter(company=company, tag=tag, status=status, text=text, where=where)
+    return (await at.engine.contacts.list(at.workspace, asked, limit=listed.limit, created=listed.created)).items
 
 
 @command(app, shows=_print)

@@ -10,7 +10,7 @@ import typer
 from tidings.cli.answers import values_of, with_fields
 from tidings.cli.command import command
 from tidings.cli.opened import Acting, InWorkspace
-from tidings.cli.options import Contact, Listed, Only, Read, Sequence, named
+from tidings.cli.options import Contact, Listed, Only, Read, Sequence, Where, named
 from tidings.cli.output import print_fields, print_line, print_table, table
 from tidings.cli.sequence_steps import find_sequence
 from tidings.views.enrollments import EnrollmentOutcome, EnrollmentStatus
@@ -136,6 +136,7 @@ class ChosenEnrollments:
     ] = None
     company: Only = None
     tag: Only = None
+    where: Where = None
 
     def __post_init__(self) -> None:
         if (self.enrollment is None) == (self.sequence is None):
@@ -159,7 +160,10 @@ async def _change(at: Acting, chosen: ChosenEnrollments, status: EnrollmentStatu
 
     if chosen.enrollment is not None:
         return StatusChange(status, await at.engine.enrollments.set_status(at.by, chosen.enrollment, status))
-    where = EnrollmentFilter(chosen.everyone, None, chosen.step, chosen.contact or None, chosen.company, chosen.tag)
+    contacts = chosen.contact or None
+    where = EnrollmentFilter(
+        chosen.everyone, None, chosen.step, contacts, chosen.company, chosen.tag, contacts=chosen.where
+    )
     id = await find_sequence(at, chosen.sequence or "")
     return StatusChange(status, await at.engine.enrollments.set_status_of_many(at.by, id, where, status))
 

@@ -30,6 +30,29 @@ def read_json(text: str, flag: str) -> object:
         raise InputInvalid(f'{flag} is no JSON: {error}; write it like \'{{"name": "Ada"}}\' or @file.json') from error
 
 
+def read_where(text: str) -> Json:
+    """Return the filter of `--where`, which is JSON, an expression, or a file that has one of them."""
+    from tidings.domain.people import filter_expression
+
+    return filter_expression.read_where(_read(text[1:], "--where") if text.startswith("@") else text, "--where")
+
+
+def with_where(audience: Json, where: Json | None) -> Json:
+    """Return an audience with what `--where` asks beside the other options."""
+    if twice := sorted(audience.keys() & (where or {}).keys()):
+        raise InputInvalid(f"--where and another option both say {', '.join(twice)}: say all of it in --where")
+    return {**audience, **(where or {})}
+
+
+def with_audience(data: Json, where: Json | None) -> Json:
+    """Return the fields of a campaign or segment, with what `--where` asks as the audience."""
+    if where is None:
+        return data
+    if data.get("audience"):
+        raise InputInvalid("--where and the audience of --data both say whom: leave one of them out")
+    return {**data, "audience": where}
+
+
 def _read(name: str, flag: str) -> str:
     try:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")

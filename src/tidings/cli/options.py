@@ -9,6 +9,7 @@ from uuid import UUID
 
 import typer
 
+from tidings.cli.given import read_where
 from tidings.domain.errors import InputInvalid
 from tidings.domain.names import problem_of_name
 from tidings.domain.paging import Created, read_created
@@ -82,6 +83,16 @@ OfWorkflow = Annotated[
 ]
 Sequence = Annotated[UUID | str, typer.Argument(metavar="SEQUENCE", help="The sequence's name or id."), Read(named)]
 Contact = Annotated[str, typer.Argument(metavar="CONTACT", help="The contact's id or external id.")]
+Where = Annotated[
+    dict[str, Any] | None,
+    typer.Option(
+        "--where",
+        metavar="FILTER",
+        help="Whom: plan = pro and created after 30 days ago …, JSON as in the API, or @file.",
+        show_default=False,
+    ),
+    Read(read_where),
+]
 Only = Annotated[str | None, typer.Option(help="Only those of it.", show_default=False)]
 
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")]

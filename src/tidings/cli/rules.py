@@ -12,10 +12,12 @@ from tidings.cli.command import command
 from tidings.cli.opened import Acting, Called, InWorkspace
 from tidings.cli.options import Listed, Only, Read
 from tidings.cli.output import in_words, print_line, print_not_ready, print_table, table
+from tidings.cli.previews import Open, PreviewData, any_failed, open_page, print_previews
 from tidings.domain.errors import InputInvalid
 
 if TYPE_CHECKING:
     from tidings.cli.object_files import ObjectFile
+    from tidings.views.previews import Preview
     from tidings.views.rules import Rule as ShownRule
 
 app = typer.Typer()
@@ -177,3 +179,20 @@ async def delete(at: Acting, rule: Rule) -> "ShownRule":
     found = await _find(at, rule)
     await at.engine.rules.delete(at.by, found.id)
     return found
+
+
+@command(app, shows=print_previews, fails=any_failed)
+async def preview(
+    at: InWorkspace,
+    rule: Rule,
+    *,
+    data: PreviewData,
+    step: Annotated[str | None, typer.Option(help="Only the step of this order.", show_default=False)] = None,
+    open_it: Open = False,
+) -> "Sequence[Preview]":
+    """Show what its steps would say of an event; what the data lacks is shown as it is written, and exits 1."""
+    found = await _find(at, rule)
+    shown = await at.engine.previews.rule(at.workspace, found.id, data, part=step)
+    if open_it:
+        open_page(shown, str(found.key))
+    return shown

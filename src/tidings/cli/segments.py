@@ -8,10 +8,10 @@ import typer
 
 from tidings.cli.answers import deleted, with_fields
 from tidings.cli.command import command
-from tidings.cli.given import Json, read_data
+from tidings.cli.given import Json, read_data, with_audience
 from tidings.cli.opened import Acting, InWorkspace
-from tidings.cli.options import Listed, Read, named
-from tidings.cli.output import in_words, print_line, table
+from tidings.cli.options import Listed, Read, Where, named
+from tidings.cli.output import print_line, table
 
 if TYPE_CHECKING:
     from tidings.views.segments import Segment as ShownSegment
@@ -27,12 +27,12 @@ Given = Annotated[
 
 
 def _row(segment: "ShownSegment") -> dict[str, object]:
-    return {"id": segment.id, "name": segment.name, "audience": in_words(segment.audience)}
+    return {"id": segment.id, "name": segment.name, "audience": segment.in_words}
 
 
 def _print(found: "tuple[ShownSegment, int]") -> None:
     segment, matching = found
-    print_line(f"{segment.id}  {segment.name}: {matching:,} contacts by {in_words(segment.audience)}")
+    print_line(f"{segment.id}  {segment.name}: {matching:,} in it, {segment.in_words}")
 
 
 def _says(words: str) -> "Callable[[ShownSegment], None]":
@@ -53,16 +53,16 @@ async def show(at: InWorkspace, segment: Segment) -> "tuple[ShownSegment, int]":
 
 
 @command(app, shows=_says("is made"))
-async def create(at: Acting, data: Given) -> "ShownSegment":
+async def create(at: Acting, data: Given, where: Where = None) -> "ShownSegment":
     """Keep an audience under a name."""
-    return await at.engine.segments.create(at.by, data)
+    return await at.engine.segments.create(at.by, with_audience(data, where))
 
 
 @command(app, shows=_says("is changed"))
-async def update(at: Acting, segment: Segment, data: Given) -> "ShownSegment":
+async def update(at: Acting, segment: Segment, data: Given, where: Where = None) -> "ShownSegment":
     """Change a segment's name or audience."""
     found = await at.find(at.engine.segments, segment)
-    return await at.engine.segments.update(at.by, found.id, data)
+    return await at.engine.segments.update(at.by, found.id, with_audience(data, where))
 
 
 @command(app, shows=_says("is deleted"), answers=deleted, asks=lambda segment: f"Delete segment {segment}?")

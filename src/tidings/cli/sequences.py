@@ -1,15 +1,17 @@
 """`tidings sequences`: a series of messages to a contact, written step by step and published."""
 
+from collections.abc import Sequence as Several
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tidings.cli.answers import deleted
 from tidings.cli.command import command
-from tidings.cli.given import Json, read_data
+from tidings.cli.given import Json, read_data, with_where
 from tidings.cli.opened import Acting, InWorkspace
-from tidings.cli.options import Listed, Only, Read, Sequence
+from tidings.cli.options import Listed, Only, Read, Sequence, Where
 from tidings.cli.output import in_words, print_line, print_not_ready, print_table, table
+from tidings.cli.previews import Open, any_failed, open_page, print_previews
 from tidings.cli.sequence_steps import app as steps
 from tidings.cli.sequence_steps import find_sequence, print_steps
 from tidings.domain.errors import InputInvalid
@@ -18,6 +20,7 @@ from tidings.views.sequences import SequenceStatus
 
 if TYPE_CHECKING:
     from tidings.views.enrollments import EnrolledCounts
+    from tidings.views.previews import Preview
     from tidings.views.sequences import InFlight
     from tidings.views.sequences import Sequence as ShownSequence
 
@@ -190,6 +193,7 @@ async def enroll(
     company: Only = None,
     tag: Only = None,
     status: Only = None,
+    where: Where = None,
     exclude: Annotated[list[str] | None, Contacts] = None,
     include_cancelled: Annotated[
         bool, typer.Option("--include-cancelled", help="Enroll those anew who were cancelled in it.")
@@ -201,6 +205,22 @@ async def enroll(
 
     given: dict[str, object] = {"all": everyone, "company": company, "tag": tag, "status": status}
     given |= {"contactIds": contact, "excludeContactIds": exclude}
-    audience = {name: value for name, value in given.items() if value}
+    audience = with_where({name: value for name, value in given.items() if value}, where)
     id = await find_sequence(at, sequence)
     return await enroll_audience(at, id, audience, include_cancelled=include_cancelled, dry_run=dry_run)
+
+
+@command(app, shows=print_previews, fails=any_failed)
+async def preview(
+    at: InWorkspace,
+    sequence: Sequence,
+    contact: Annotated[str | None, typer.Option(help="The contact: its id or external id.", show_default=False)] = None,
+    step: Annotated[str | None, typer.Option(help="Only the step of this order.", show_default=False)] = None,
+    open_it: Open = False,
+) -> "Several[Preview]":
+    """Show what the steps of the draft would say; what is unknown is shown as it is written, and exits 1."""
+    id = await find_sequence(at, sequence)
+    shown = await at.engine.previews.sequence(at.workspace, id, {}, part=step, contact_id=contact)
+    if open_it:
+        open_page(shown, str(sequence))
+    return shown

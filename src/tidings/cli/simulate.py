@@ -11,9 +11,9 @@ from uuid import UUID
 import typer
 
 from tidings.cli.command import command
-from tidings.cli.given import Json, read_data, read_json
+from tidings.cli.given import Json, read_data, read_json, with_where
 from tidings.cli.opened import InWorkspace
-from tidings.cli.options import Read, Sequence, named
+from tidings.cli.options import Read, Sequence, Where, named
 from tidings.domain.errors import InputInvalid
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class Asked:
         ),
         Read(_audience, typed=list[str]),
     ] = None
+    where: Where = None
     days: Annotated[int, typer.Option(min=1, max=3_660, help="How many days to run.")] = 90
     sample: Annotated[int, typer.Option(min=1, max=100_000, help="How many of them to simulate at most.")] = 1_000
     seed: Annotated[int, typer.Option(help="The same seed draws the same people.")] = 0
@@ -116,9 +117,8 @@ class Asked:
         from tidings.resources.crowd import CrowdNames, read_crowd
 
         names = CrowdNames("--contacts", "--contact")
-        contacts, messages_of = await read_crowd(
-            at.engine.kernel, at.workspace, self.contacts, self.contact or [], names
-        )
+        given = None if self.contacts is None and self.where is None else with_where(self.contacts or {}, self.where)
+        contacts, messages_of = await read_crowd(at.engine.kernel, at.workspace, given, self.contact or [], names)
         asked = Scenario(
             days=self.days,
             contacts=contacts,

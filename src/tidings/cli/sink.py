@@ -43,7 +43,7 @@ def sink(
 ) -> None:
     """Take mail and vendors' calls, show them, and send nothing on: for trying things without an account.
 
-    It answers as mailbox providers and vendors do, also with the refusals they really give. Ctrl-C ends it.
+    It answers as mailbox providers and vendors do, also with refusals like theirs. Ctrl-C ends it.
     """
     from tidings.sink.chance import read_share
     from tidings.sink.running import running_sink
@@ -78,11 +78,14 @@ async def _show(running: "RunningSink", seed: int, *, as_json: bool) -> None:
 
 
 def _print_settings(running: "RunningSink", seed: int) -> None:
-    print_line(f"mail             export TIDINGS_SMTP_URL='{running.smtp_url}'")
-    print_line(f"vendors' calls   --set baseUrl={running.base_url}   (tidings connections add)")
-    print_line("                 tidings workspaces set --allow-private 127.0.0.1   (for connections)")
-    print_line(f"what arrived     {running.base_url}/messages")
-    print_line(f"seed             {seed}")
+    """Print lines to paste into a shell, each below what it is for."""
+    print_line("# mail:")
+    print_line(f"export TIDINGS_SMTP_URL='{running.smtp_url}'")
+    print_line("# a vendor's calls (tidings connections kinds), with any credential:")
+    print_line("tidings workspaces set --allow-private 127.0.0.1")
+    print_line(f"tidings connections add trial resend --set baseUrl={running.base_url}")
+    print_line(f"# what arrived, with the seed {seed}:")
+    print_line(f"curl {running.base_url}/messages")
 
 
 def _print_arrival(arrival: "Arrival") -> None:

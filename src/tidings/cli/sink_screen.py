@@ -14,7 +14,7 @@ from tidings.sink.arrivals import Answer, Arrival, Arrivals
 
 REFRESH_SECONDS = 0.25
 STYLES = {Answer.TAKEN: "green", Answer.REFUSED: "red", Answer.DEFERRED: "yellow"}
-_ROWS_AROUND = 12
+_ROWS_AROUND = 14
 """Lines that are no row: the settings above, the head and the frame of the table, the counts."""
 
 
@@ -42,7 +42,9 @@ def screen(arrivals: Arrivals, most: int) -> Group:
 
 def _table(newest: list[Arrival]) -> Table:
     table = Table(header_style="bold", expand=True)
-    for name, ratio in (("#", 1), ("at", 2), ("via", 2), ("to", 5), ("subject", 6), ("answer", 8)):
+    for name in ("#", "at", "via"):
+        table.add_column(name, no_wrap=True)
+    for name, ratio in (("to", 3), ("subject", 3), ("answer", 4)):
         table.add_column(name, ratio=ratio, no_wrap=True, overflow="ellipsis")
     for one in newest:
         said = Text(printable(one.said or str(one.answer)), STYLES[one.answer])

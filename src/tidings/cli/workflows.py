@@ -11,9 +11,11 @@ from tidings.cli.command import command
 from tidings.cli.opened import Acting, Called, InWorkspace
 from tidings.cli.options import Listed, Read, Workflow, named
 from tidings.cli.output import print_line, print_not_ready, print_shown, print_table, table
+from tidings.cli.previews import Open, PreviewData, any_failed, open_page, print_previews
 
 if TYPE_CHECKING:
     from tidings.cli.definition_files import Document
+    from tidings.views.previews import Preview
     from tidings.views.workflows import Workflow as ShownWorkflow
     from tidings.views.workflows import WorkflowVersion
 
@@ -199,3 +201,21 @@ async def delete(
     for one in found:
         await at.engine.workflows.delete(at.by, one.id)
     return found
+
+
+@command(app, shows=print_previews, fails=any_failed)
+async def preview(
+    at: InWorkspace,
+    workflow: Workflow,
+    *,
+    node: Annotated[str | None, typer.Option(help="Only the node of this id.", show_default=False)] = None,
+    data: PreviewData,
+    contact: Annotated[str | None, typer.Option(help="The contact it walks for: its id or external id.")] = None,
+    open_it: Open = False,
+) -> "Sequence[Preview]":
+    """Show what its messages would say; what the data lacks is shown as it is written, and exits 1."""
+    found = await at.find(at.engine.workflows, workflow)
+    shown = await at.engine.previews.workflow(at.workspace, found.id, data, part=node, contact_id=contact)
+    if open_it:
+        open_page(shown, found.name)
+    return shown

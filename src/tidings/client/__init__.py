@@ -24,7 +24,7 @@ from tidings.client.errors import (
 from tidings.client.keys import NewKey
 from tidings.client.transport import Retrying
 from tidings.client.workflows import Applied
-from tidings.views.campaigns import AudienceCount, Campaign, Preview
+from tidings.views.campaigns import AudienceCount, Campaign
 from tidings.views.contacts import Contact, ContactName, Imported, RejectedLine, UpsertedContact
 from tidings.views.enrollments import EnrolledCounts as BatchEnrolled
 from tidings.views.enrollments import Enrollment, StepFate, StepLog, Why
@@ -34,6 +34,7 @@ from tidings.views.keys import ApiKey
 from tidings.views.lacks import Lack
 from tidings.views.outbox import ItemDetail as Item
 from tidings.views.outbox import Resolved
+from tidings.views.previews import Preview
 from tidings.views.problems import ProblemPlace as Problem
 from tidings.views.providers import LiveWorker as Worker
 from tidings.views.providers import ProviderStatus as Provider

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to, read
-from tidings.views.campaigns import AudienceCount, Campaign, Preview
+from tidings.views.campaigns import AudienceCount, Campaign
 from tidings.views.pages import Everything
+from tidings.views.previews import Preview
 from tidings.views.runs import Run, StartedRun
 from tidings.views.segments import Segment
 

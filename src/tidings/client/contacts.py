@@ -1,5 +1,6 @@
 """`client.contacts`: the people to write to."""
 
+import json
 from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,17 @@ class Contacts:
         tag: str | None = None,
         status: str | None = None,
         text: str | None = None,
+        where: str | Mapping[str, Any] | None = None,
         created_after: Time = None,
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Contact]:
-        """Yield contacts, newest first; each page is fetched as the iterator needs it."""
-        query = {"company": company, "tag": tag, "status": status, "text": text, "limit": page_size}
+        """Yield contacts, newest first; each page is fetched as the iterator needs it.
+
+        `where` is a filter as in an audience, as a mapping or as an expression: `plan = pro and has email`.
+        """
+        said = json.dumps(where) if isinstance(where, Mapping) else where
+        query = {"company": company, "tag": tag, "status": status, "text": text, "where": said, "limit": page_size}
         return pages(self._transport, PATH, query, Contact, created_after, created_before)
 
     async def update(self, id: UUID | str, **fields: Any) -> Contact:

@@ -52,6 +52,8 @@ class Enrollments:
         company: str | None = None,
         tag: str | None = None,
         status: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        exclude: Mapping[str, Any] | None = None,
         exclude_contact_ids: Ids = (),
         include_cancelled: bool = False,
         dry_run: bool = False,
@@ -59,10 +61,12 @@ class Enrollments:
     ) -> EnrolledCounts:
         """Enroll an audience in an active sequence; repeating enrolls only contacts who are missing.
 
+        `where` and `exclude` are filters as in an audience: those who must match, and those who are left out.
         `include_cancelled` enrolls again those whose enrollment in the sequence was cancelled.
         """
         given: Mapping[str, Any] = {
-            "all": everyone,
+            "all": everyone or ([where] if where else False),
+            "exclude": exclude,
             "contactIds": [str(id) for id in contact_ids],
             "company": company,
             "tag": tag,
@@ -128,7 +132,8 @@ class Enrollments:
     async def set_status_of_many(self, sequence_id: UUID | str, status: str, where: Mapping[str, Any]) -> int:
         """Pause, resume or cancel every live enrollment that matches; return how many that changed.
 
-        `where` has any of `status`, `stepId`, `contactIds`, `company` and `tag`, or `all` alone.
+        `where` has any of `status`, `stepId`, `contactIds`, `company`, `tag` and `contacts`, a filter as in an
+        audience; or `all` alone.
         """
         request = ApiRequest(
             "PATCH", path_to(SEQUENCES, sequence_id, "enrollments"), {"where": where, "status": status}, timeout=3600.0

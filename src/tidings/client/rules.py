@@ -6,6 +6,8 @@ from uuid import UUID
 
 from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to
+from tidings.views.pages import Everything
+from tidings.views.previews import Preview
 from tidings.views.rules import Rule
 
 PATH = "/v1/rules"
@@ -22,6 +24,15 @@ class Rules:
         """Create a rule and return it; raise Conflict if one exists for this trigger, channel and audience."""
         body = {"trigger": trigger, "channel": channel, "audience": audience, "enabled": enabled, "steps": steps}
         return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), Rule)
+
+    async def preview(
+        self, id: UUID | str, data: Mapping[str, Any] | None = None, *, part: str | None = None
+    ) -> Sequence[Preview]:
+        """Return what its messages would say, or one of them: a step by its order."""
+        given = {"data": data, "part": part}
+        body = {name: value for name, value in given.items() if value is not None}
+        found = await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "preview"), body), Everything[Preview])
+        return found.items
 
     async def get(self, id: UUID | str) -> Rule:
         """Return one rule."""

@@ -7,6 +7,7 @@ from uuid import UUID
 from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.pages import Everything
+from tidings.views.previews import Preview
 from tidings.views.sequences import PublishedVersion, Step
 from tidings.views.sequences import Sequence as ShownSequence
 
@@ -25,6 +26,20 @@ class Sequences:
         """Create a draft and return it; raise Conflict if the name is taken."""
         body = {"name": name, "steps": list(steps), **settings}
         return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), ShownSequence)
+
+    async def preview(
+        self,
+        id: UUID | str,
+        data: Mapping[str, Any] | None = None,
+        *,
+        part: str | None = None,
+        contact_id: UUID | str | None = None,
+    ) -> Sequence[Preview]:
+        """Return what its messages would say, or one of them: a step by its order."""
+        given = {"data": data, "part": part, "contactId": str(contact_id) if contact_id else None}
+        body = {name: value for name, value in given.items() if value is not None}
+        found = await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "preview"), body), Everything[Preview])
+        return found.items
 
     async def get(self, id: UUID | str) -> ShownSequence:
         """Return one sequence, with the contacts on their way."""

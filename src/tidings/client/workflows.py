@@ -10,6 +10,7 @@ from tidings.client.errors import Conflict
 from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.pages import Everything
+from tidings.views.previews import Preview
 from tidings.views.problems import ProblemPlace
 from tidings.views.workflows import Validated, Workflow, WorkflowVersion
 
@@ -36,6 +37,20 @@ class Workflows:
         """Create a workflow and return it; raise Conflict if the name is taken."""
         body = {"name": name, "description": description, "active": active, "definition": definition}
         return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), Workflow)
+
+    async def preview(
+        self,
+        id: UUID | str,
+        data: Mapping[str, Any] | None = None,
+        *,
+        part: str | None = None,
+        contact_id: UUID | str | None = None,
+    ) -> Sequence[Preview]:
+        """Return what its messages would say, or one of them: a node by its id."""
+        given = {"data": data, "part": part, "contactId": str(contact_id) if contact_id else None}
+        body = {name: value for name, value in given.items() if value is not None}
+        found = await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "preview"), body), Everything[Preview])
+        return found.items
 
     async def get(self, id: UUID | str) -> Workflow:
         """Return one workflow."""

@@ -12,7 +12,17 @@ _ISO = re.compile(
     re.ASCII,
 )
 _OF_THE_CALENDAR = re.compile(r"P(?=[^T]*[YM])[0-9.,YMWD]+(?:T[0-9.,HMS]*)?", re.ASCII)
+_MOMENT = re.compile(
+    r"([1-8][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))"
+    r"(?:[T ]((?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?)"
+    r"(Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])?)?"
+)
+_AGO = re.compile(r"([0-9]{1,6}) (minute|hour|day|week)s? (ago|from now)", re.IGNORECASE)
+_DAYS: dict[str, int] = {"yesterday": -1, "today": 0, "tomorrow": 1}
+RELATIVE = "'30 days ago', '2 weeks from now', 'now', 'today', 'yesterday' or 'tomorrow'"
+"""How a relative time is written, for messages."""
 LONGEST_WAIT = timedelta(days=3650)
+LONGEST_RELATIVE = 10 * LONGEST_WAIT
 FIRST_YEAR, LAST_YEAR = 1970, 9000
 """Of times that are given: Python's calendar ends with the year 9999, wherever a zone or a wait is added."""
 
@@ -67,6 +77,38 @@ def parse_time(text: str) -> datetime:
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise ValueError(f"{quoted(text)} is not a time: write it like 2027-01-31T09:00:00Z") from None
+
+
+def read_moment(given: object) -> datetime | None:
+    """The time that a string is, from the year 1000 to 8999; None for anything else. As moment_in in schema.sql.
+
+    Stricter than parse_time, for it decides of any string whether it is one: a whole date, perhaps with an hour.
+    """
+    found = _MOMENT.fullmatch(given) if isinstance(given, str) else None
+    if found is None:
+        return None
+    day, hour, zone = found.groups()
+    try:
+        return datetime.fromisoformat(f"{day}T{hour or '00:00'}{zone or 'Z'}").astimezone(UTC)
+    except ValueError:  # the 31st of a month that has 30 days
+        return None
+
+
+def relative_time(text: str, now: datetime) -> datetime | None:
+    """The time that is so long before or after now, in UTC; None where a string says nothing of the kind."""
+    words = text.strip().lower()
+    if words == "now":
+        return now
+    if words in _DAYS:
+        start = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return start + timedelta(days=_DAYS[words])
+    found = _AGO.fullmatch(words)
+    if found is None:
+        return None
+    span = timedelta(**{f"{found[2]}s": int(found[1])})
+    if span > LONGEST_RELATIVE:
+        return None
+    return now - span if found[3] == "ago" else now + span
 
 
 def problem_of_moment(at: datetime) -> str | None:

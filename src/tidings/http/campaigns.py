@@ -15,8 +15,9 @@ from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.segment_requests import ChangedSegment, GivenSegment
 from tidings.http.view_schemas import reference
-from tidings.views.campaigns import AudienceCount, Campaign, Preview
+from tidings.views.campaigns import AudienceCount, Campaign
 from tidings.views.pages import Everything, Page
+from tidings.views.previews import Preview
 from tidings.views.runs import StartedRun
 from tidings.views.segments import Segment
 

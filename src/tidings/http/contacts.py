@@ -9,6 +9,7 @@ from starlette.responses import StreamingResponse
 
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.people.contact_file import ContactFile, FileFormat, read_columns
+from tidings.domain.people.filter_expression import LONGEST, read_where
 from tidings.http.access import ContactKeeper, RequestContext, api_of
 from tidings.http.answers import JSON, answer
 from tidings.http.bodies import body_of, read_listed, read_object
@@ -80,9 +81,14 @@ def asked_for(
     status: Word = None,
     text: Annotated[str | None, Query(max_length=500, description="A part of what they are known by.")] = None,
     external_id: Annotated[str | None, Query(max_length=500, alias="externalId")] = None,
+    where: Annotated[
+        str | None,
+        Query(max_length=LONGEST, description="A filter as in an audience: JSON, or `plan = pro and has email`."),
+    ] = None,
 ) -> ContactFilter:
     """Return the filter of a list."""
-    return ContactFilter(company=company, tag=tag, status=status, text=text, external_id=external_id)
+    asked = None if where is None else read_where(where, "where")
+    return ContactFilter(company=company, tag=tag, status=status, text=text, external_id=external_id, where=asked)
 
 
 @router.get("/v1/contacts")

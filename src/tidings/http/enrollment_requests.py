@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tidings.http.audience_requests import Contacts, GivenAudience
-from tidings.http.requests import ID, ContactReference, Given, example
+from tidings.http.requests import ID, ContactReference, Given, Json, example
 from tidings.views.enrollments import EnrollmentStatus
 
 Word = Annotated[str, Field(min_length=1, max_length=500)]
@@ -48,6 +48,7 @@ class GivenEnrollmentFilter(Given):
     contact_ids: Contacts | None = None
     company: Word | None = None
     tag: Word | None = None
+    contacts: Json | None = Field(None, description="A filter on their contacts, as in an audience.")
 
 
 class GivenEnrollmentStatuses(Given):

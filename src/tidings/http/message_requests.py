@@ -37,6 +37,7 @@ _TYPES: Mapping[FieldKind, Any] = {
     FieldKind.JSON: str | Json,
     FieldKind.FILES: list[GivenAttachment],
     FieldKind.APPROVED: GivenApproved,
+    FieldKind.NAME: str,
     FieldKind.NUMBER: int,
 }
 

@@ -29,6 +29,7 @@ from tidings.http.enrollment_requests import (
     GivenEnrollmentStatuses,
 )
 from tidings.http.errors import PROBLEM_JSON, TITLES
+from tidings.http.preview_requests import GivenContactPreview, GivenMessagePreview
 from tidings.http.resource import ViewRoute
 from tidings.http.rule_requests import GivenCancel, GivenEvent, GivenRule
 from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry
@@ -75,7 +76,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenSender, ChangedSender, NewTemplate, ChangedTemplate, GivenTemplatePreview),
-    *(GivenRetry, GivenResolution, GivenResolutions),
+    *(GivenRetry, GivenResolution, GivenResolutions, GivenMessagePreview, GivenContactPreview),
     *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation, GivenConnection, ChangedConnection),
 )
 BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], ProblemDetails)

@@ -5,15 +5,17 @@ from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
 
-from tidings.http.access import Definer, DefinitionReader
+from tidings.http.access import ContactKeeper, Definer, DefinitionReader
 from tidings.http.answers import answer
-from tidings.http.bodies import read_object
+from tidings.http.bodies import body_of, read_object
 from tidings.http.channel_words import ContactChannel
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.preview_requests import GivenMessagePreview
 from tidings.http.resource import resource_router
 from tidings.http.rule_requests import GivenRule
 from tidings.resources.rules import RuleFilter
-from tidings.views.pages import Page
+from tidings.views.pages import Everything, Page
+from tidings.views.previews import Preview
 from tidings.views.rules import Rule, RuleAudience
 
 router = resource_router("Rules")
@@ -70,6 +72,17 @@ async def update_rule(context: Definer, id: UUID, given: Annotated[dict[str, Any
 async def delete_rule(context: Definer, id: UUID) -> None:
     """Remove a rule; where a fallback is registered, that is called from now on."""
     await context.engine.rules.delete(context.caller, id)
+
+
+@router.post("/v1/rules/{id:uuid}/preview", openapi_extra=takes(GivenMessagePreview))
+async def preview_rule(
+    context: ContactKeeper,
+    id: UUID,
+    body: Annotated[GivenMessagePreview, Depends(body_of(GivenMessagePreview, required=False))],
+) -> Everything[Preview]:
+    """What the steps of a rule would say about an event with this data."""
+    shown = await context.engine.previews.rule(context.workspace, id, body.data or {}, part=body.part)
+    return Everything(shown)
 
 
 @router.post("/v1/rules/{id:uuid}/enable")

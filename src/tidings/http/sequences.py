@@ -8,11 +8,12 @@ from fastapi import Depends, Path, Query, Request
 from starlette.responses import Response
 
 from tidings.domain.errors import Problem
-from tidings.http.access import Definer, DefinitionReader
+from tidings.http.access import ContactKeeper, Definer, DefinitionReader
 from tidings.http.answers import answer
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.preview_requests import GivenContactPreview
 from tidings.http.resource import resource_router
 from tidings.http.sequence_requests import (
     ChangedSequence,
@@ -24,6 +25,7 @@ from tidings.http.sequence_requests import (
 )
 from tidings.resources.sequences import Sequences
 from tidings.views.pages import Everything, Page
+from tidings.views.previews import Preview
 from tidings.views.sequences import PublishedVersion, Sequence, SequenceStatus, Step
 
 router = resource_router("Sequences")
@@ -109,6 +111,19 @@ async def update_sequence(
 async def delete_sequence(context: Definer, id: UUID) -> None:
     """Delete a sequence; refused while somebody is on the way through it."""
     await context.engine.sequences.delete(context.caller, id)
+
+
+@router.post("/v1/sequences/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview))
+async def preview_sequence(
+    context: ContactKeeper,
+    id: UUID,
+    body: Annotated[GivenContactPreview, Depends(body_of(GivenContactPreview, required=False))],
+) -> Everything[Preview]:
+    """What the steps of a sequence's draft would say to a contact."""
+    shown = await context.engine.previews.sequence(
+        context.workspace, id, body.data or {}, part=body.part, contact_id=body.contact_id
+    )
+    return Everything(shown)
 
 
 @router.get("/v1/sequences/{id:uuid}/versions")

@@ -9,14 +9,16 @@ from msgspec.structs import fields
 from starlette.responses import Response
 
 from tidings.domain.errors import FieldsInvalid, Problem
-from tidings.http.access import Definer, DefinitionReader
+from tidings.http.access import ContactKeeper, Definer, DefinitionReader
 from tidings.http.answers import answer
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
+from tidings.http.preview_requests import GivenContactPreview
 from tidings.http.resource import resource_router
 from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
 from tidings.resources.workflows import Workflows
 from tidings.views.pages import Everything, Page
+from tidings.views.previews import Preview
 from tidings.views.problems import ProblemPlace
 from tidings.views.workflows import Validated, Workflow, WorkflowVersion
 
@@ -129,6 +131,19 @@ async def activate_workflow(context: Definer, id: UUID) -> Workflow | Response:
 async def deactivate_workflow(context: Definer, id: UUID) -> Workflow | Response:
     """Stop a workflow from being triggered; what was started goes on."""
     return _answer(await context.engine.workflows.deactivate(context.caller, id))
+
+
+@router.post("/v1/workflows/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview))
+async def preview_workflow(
+    context: ContactKeeper,
+    id: UUID,
+    body: Annotated[GivenContactPreview, Depends(body_of(GivenContactPreview, required=False))],
+) -> Everything[Preview]:
+    """What the messages of a workflow's newest version would say, rendered with data and for a contact."""
+    shown = await context.engine.previews.workflow(
+        context.workspace, id, body.data or {}, part=body.part, contact_id=body.contact_id
+    )
+    return Everything(shown)
 
 
 @router.get("/v1/workflows/{id:uuid}/versions")

@@ -4,7 +4,7 @@ Read anew within a second of a change, so a new address counts for everything th
 from wherever messages are rendered: flow/plan.py, flow/jobs.py and start/event_drafts.py.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
@@ -15,6 +15,7 @@ from tidings.domain.content.template import RenderFailed
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Payload
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.render.renderer import Rendered
 from tidings.storage import senders
 from tidings.storage.acting import EVERYONE, act_for
 
@@ -34,10 +35,11 @@ async def find_senders(kernel: Kernel, workspace: Workspace) -> WorkspaceSenders
 
 
 def sent_by(
-    kernel: Kernel, workspace: Workspace, message: MessageContent, fields: Mapping[str, str]
+    kernel: Kernel, workspace: Workspace, message: MessageContent, result: Rendered | RenderFailed
 ) -> Payload | RenderFailed:
-    """Return what a provider gets of a message that was rendered; know_senders has been called."""
-    made, named = message.payload(fields), message.content.get(SENDER)
+    """Return what a provider gets of a message that was rendered, or why nothing; know_senders has been called."""
+    made = message.payload(result.fields) if isinstance(result, Rendered) else result
+    named = message.content.get(SENDER)
     if isinstance(made, RenderFailed):
         return made
     try:

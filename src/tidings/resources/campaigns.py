@@ -9,20 +9,16 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID, uuid4
 
-from msgspec import convert
-from msgspec.structs import replace
-
 from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import CampaignDefinition, read_campaign
-from tidings.domain.channels import HTML_FIELDS, Channel
+from tidings.domain.channels import Channel
 from tidings.domain.content.message import MessageContent
-from tidings.domain.content.template import RenderFailed
 from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
-from tidings.domain.flow.item import Payload
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
-from tidings.domain.people.contact import CONTACT, ContactReference, LoadedContact, addresses_of, lack_of
+from tidings.domain.people.contact import ContactReference, LoadedContact
+from tidings.domain.people.filter_words import audience_in_words
 from tidings.domain.timing import LONGEST_WAIT, format_duration, problem_of_moment
 from tidings.kernel.campaigns.start_run import Deployment, Recipient, deploy, find_run
 from tidings.kernel.kernel import Kernel
@@ -30,12 +26,12 @@ from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.audience_chunks import every_chunk
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, name_audience, no_contact
-from tidings.kernel.render.renderer import Rendered, RenderJob
-from tidings.kernel.senders import know_senders, sent_by
 from tidings.kernel.start.trigger import Started
-from tidings.kernel.templates import know_templates, link_templates
+from tidings.kernel.templates import know_templates
+from tidings.resources.campaign_templates import check_linked, link_campaign
 from tidings.resources.names import name_definitions
 from tidings.resources.pages import id_of
+from tidings.resources.previews import Draft, for_contact, render_drafts
 from tidings.resources.reach import count_audience, is_empty
 from tidings.resources.readiness import find_unready
 from tidings.resources.runs import Runs, started_run
@@ -44,9 +40,9 @@ from tidings.storage import campaigns, resolve
 from tidings.storage.acting import for_caller
 from tidings.storage.campaigns import FoundCampaign
 from tidings.storage.database import Tx
-from tidings.views.campaigns import AudienceCount, Campaign, Preview
-from tidings.views.contacts import ContactName
+from tidings.views.campaigns import AudienceCount, Campaign
 from tidings.views.pages import Page
+from tidings.views.previews import Preview
 from tidings.views.runs import StartedRun
 
 __all__ = ["Campaigns", "Previews"]
@@ -193,19 +189,17 @@ class Campaigns:
             posts = sum(1 for _ in found.definition.posts())
             return AudienceCount(matching=posts, reachable=posts, without_address=0, refused=0)
         audience = await self.audience_of(workspace, found.definition)
-        sources = (await self.linked(workspace, found)).definition.message.templates.values()
+        sources = (await link_campaign(self._kernel, workspace, found)).definition.message.templates.values()
         return await count_audience(self._kernel, workspace, audience, found.channel, sources)
 
     async def preview(self, workspace: Workspace, id: UUID, contact_id: ContactReference | None = None) -> Previews:
         """Return what a contact, or else the first of the audience, would receive at this moment."""
-        found = await self.linked(workspace, await self.load(workspace, id))
+        found = await link_campaign(self._kernel, workspace, await self.load(workspace, id))
         if not found.channel.reaches_contacts:
             return await self._preview_posts(workspace, found)
         person = await self._somebody(workspace, found.definition, contact_id)
-        [rendered] = await self._render(workspace, found, [found.definition.message], person)
-        addresses = addresses_of(person.data, found.channel)
-        skipped = person.refusal(found.channel) or (None if addresses else lack_of(found.channel))
-        return [_preview(rendered, addresses, skipped=skipped, person=person)]
+        draft = for_contact(Draft(found.definition.message), person)
+        return await render_drafts(self._kernel, workspace, [draft], _data(found), person)
 
     async def test(self, caller: Caller, id: UUID, to: str, contact_id: ContactReference | None = None) -> StartedRun:
         """Send the campaign to an address of your own, with a contact's data: a run of one item, marked as a test."""
@@ -264,7 +258,7 @@ class Campaigns:
     async def _deployment(
         self, workspace: Workspace, found: FoundCampaign, key: str, scheduled_for: datetime | None
     ) -> Deployment:
-        campaign = found.definition
+        campaign, now = found.definition, await self._kernel.clock.now()
         recipients: list[Recipient] = []
         audience: Audience | None = None
         content = campaign.message.content
@@ -273,7 +267,8 @@ class Campaigns:
             content = next(says for _, _, says in campaign.posts())
         else:
             audience = await self.audience_of(workspace, campaign)
-            if await is_empty(self._kernel, workspace, audience):
+            begins_at = max(scheduled_for or now, now)
+            if await is_empty(self._kernel, workspace, audience, begins_at):
                 raise CampaignInvalid([Problem("audience", "matches nobody: no contact of this workspace is in it")])
         return Deployment(
             campaign_id=found.id,
@@ -324,21 +319,8 @@ class Campaigns:
             await self.audience_of(workspace, campaign)
         if campaign is None or problems:
             raise CampaignInvalid(problems)
-        await self._check_linked(workspace, campaign)
+        await check_linked(self._kernel, workspace, campaign)
         return campaign
-
-    async def _check_linked(self, workspace: Workspace, campaign: CampaignDefinition) -> None:
-        """Raise CampaignInvalid for what is wrong with a campaign once all that it renders is in its place."""
-        given = {"channel": campaign.channel, "content": campaign.content}
-        linked = await link_templates(self._kernel, workspace, given)
-        _, problems = read_campaign(linked.given, campaign) if linked.frozen else (None, [])
-        if problems := [*linked.problems, *problems]:
-            raise CampaignInvalid(problems)
-
-    async def linked(self, workspace: Workspace, found: FoundCampaign) -> FoundCampaign:
-        """Return a campaign with the newest versions of all that it renders in its content."""
-        linked = await link_templates(self._kernel, workspace, {"content": found.content}, is_stored=True)
-        return replace(found, **linked.read(lambda given: given))
 
     async def audience_of(self, workspace: Workspace, campaign: CampaignDefinition) -> Audience:
         """Return a campaign's audience at this moment, with its segment resolved; a social campaign has none."""
@@ -373,37 +355,21 @@ class Campaigns:
     async def _first(self, workspace: Workspace, audience: Audience) -> UUID:
         now = await self._kernel.clock.now()
         for shard in self._kernel.every_shard():
-            async for chunk in every_chunk(self._kernel, shard, workspace, audience, made_by=now, limit=100):
+            async for chunk in every_chunk(self._kernel, shard, workspace, audience, now=now, limit=100):
                 if chunk.people:
                     return chunk.people[0].id
         raise CampaignInvalid([Problem("audience", "matches nobody; name a contact with contactId")])
 
-    async def _render(
-        self,
-        workspace: Workspace,
-        found: FoundCampaign,
-        messages: Sequence[MessageContent],
-        person: LoadedContact | None,
-    ) -> Sequence[Payload | RenderFailed]:
-        now = await self._kernel.clock.now()
-        data = _data(found) | ({CONTACT: person.data} if person else {})
-        jobs = [RenderJob(one.templates, data, HTML_FIELDS, now, workspace, one.needs_finishing) for one in messages]
-        rendered = await self._kernel.renderer.render(jobs)
-        await know_senders(self._kernel, [workspace], now)
-        return [
-            sent_by(self._kernel, workspace, one, result.fields) if isinstance(result, Rendered) else result
-            for one, result in zip(messages, rendered, strict=True)
-        ]
-
     async def _preview_posts(self, workspace: Workspace, found: FoundCampaign) -> Previews:
-        posts = list(found.definition.posts())
-        rendered = await self._render(
-            workspace, found, [MessageContent(found.channel, one) for _, _, one in posts], None
-        )
-        return [_preview(one, [account]) for (_, account, _), one in zip(posts, rendered, strict=True)]
+        drafts = [
+            Draft(MessageContent(found.channel, says), post, recipients=[account])
+            for post, account, says in found.definition.posts()
+        ]
+        return await render_drafts(self._kernel, workspace, drafts, _data(found), None)
 
 
 def _shown(found: FoundCampaign, *, segment_name: str | None, is_ready: bool) -> Campaign:
+    audience = found.definition.audience
     return Campaign(
         id=found.id,
         name=found.name,
@@ -411,6 +377,7 @@ def _shown(found: FoundCampaign, *, segment_name: str | None, is_ready: bool) ->
         content=found.content,
         version=found.version,
         audience=found.audience,
+        in_words=None if audience is None else audience_in_words(audience, segment_name),
         segment_name=segment_name,
         data=found.data,
         send_hour=found.send_hour,
@@ -421,28 +388,6 @@ def _shown(found: FoundCampaign, *, segment_name: str | None, is_ready: bool) ->
         created_at=found.created_at,
         updated_at=found.updated_at,
     )
-
-
-def _preview(
-    rendered: Payload | RenderFailed,
-    recipients: Sequence[str],
-    *,
-    skipped: str | None = None,
-    person: LoadedContact | None = None,
-) -> Preview:
-    content, error = ({}, rendered.reason) if isinstance(rendered, RenderFailed) else (rendered, None)
-    return Preview(
-        contact_id=person.id if person else None,
-        contact=_name_of(person) if person else None,
-        recipients=recipients,
-        content=content,
-        error=error,
-        skipped=skipped,
-    )
-
-
-def _name_of(person: LoadedContact) -> ContactName:
-    return convert({name: person.data[name] for name in ("externalId", "name", "email")}, ContactName)
 
 
 def _content_id(found: FoundCampaign) -> str:

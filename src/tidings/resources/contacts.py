@@ -17,10 +17,11 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import ContactsInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import BUCKETS, Bucket, Shard, Workspace, bucket_of_id
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first
-from tidings.domain.people.audience_filter import LEAVES, AudienceFilter, Where, both, matches
+from tidings.domain.people.audience_filter import EVERYONE, LEAVES, AudienceFilter, Where, both, matches
 from tidings.domain.people.contact import ContactReference, contact_bucket, read_contact
 from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID, LONGEST_TEXT, ContactChange
 from tidings.domain.people.contact_file import ContactFile
+from tidings.domain.people.filter_reader import read_filter
 from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
@@ -57,12 +58,15 @@ class ContactFilter:
     text: str | None = None
     """A part of the name, an address, a number, the company or the external id, in upper or lower case."""
     external_id: str | None = None
+    where: Mapping[str, object] | None = None
+    """A filter as audiences have it."""
 
     @property
     def tree(self) -> AudienceFilter:
         """Return the conditions beside the external id."""
         given = {name: getattr(self, name) for name in LEAVES if hasattr(self, name)}
-        return both(*(Where(name, value) for name, value in given.items() if value is not None))
+        filters = [Where(name, value) for name, value in given.items() if value is not None]
+        return both(*filters, read_filter(self.where, "where")[0] if self.where else EVERYONE)
 
 
 @for_caller
@@ -168,7 +172,7 @@ class Contacts:
         if where.external_id is not None:
             found = await self._only(workspace, where)
             return Page([one for one in found if span.since <= one.id < span.before], None)
-        find = partial(contacts.list_contacts, wanted=where.tree)
+        find = partial(contacts.list_contacts, wanted=where.tree, now=await self._kernel.clock.now())
         return await newest_in_all_shards(self._kernel, workspace, find, span=span, limit=limit)
 
     async def delete(self, caller: Caller, contact: ContactReference) -> None:
@@ -202,7 +206,7 @@ class Contacts:
 
     async def _only(self, workspace: Workspace, where: ContactFilter) -> Found:
         found = await self._find(workspace, where.external_id or "")
-        return [found] if found and matches(where.tree, found) else []
+        return [found] if found and matches(where.tree, found, await self._kernel.clock.now()) else []
 
     async def _dated(self, change: ContactChange) -> ContactChange:
         """Return a change in which every consent and suppression has a time; the default is now."""
@@ -267,12 +271,13 @@ def _read(given: object) -> ContactChange:
 
 def _checked(where: ContactFilter) -> ContactFilter:
     """Return the filter without empty strings; a value that cannot be stored is not looked for."""
-    given = {name: value for name, value in asdict(where).items() if value}
+    given = {name: value for name, value in asdict(where).items() if value and value != {"all": True}}
     problems = [
         Problem(name, f"use at most {LONGEST_TEXT} characters, none of them NUL")
         for name, value in given.items()
-        if len(value) > LONGEST_TEXT or not is_storable(value)
+        if isinstance(value, str) and (len(value) > LONGEST_TEXT or not is_storable(value))
     ]
+    problems += read_filter(given["where"], "where")[1] if "where" in given else []
     if problems:
         raise ContactsInvalid(problems)
     return ContactFilter(**given)

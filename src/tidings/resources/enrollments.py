@@ -19,8 +19,9 @@ from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, LARGEST_LIMIT, Created, newest_first
 from tidings.domain.people.audience import read_audience
-from tidings.domain.people.audience_filter import Where, both
+from tidings.domain.people.audience_filter import EVERYONE, AudienceFilter, Where, both
 from tidings.domain.people.contact import ContactReference
+from tidings.domain.people.filter_reader import read_filter
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.words import states_of_enrollment
 from tidings.domain.workflows.requirements import templates_in
@@ -77,6 +78,14 @@ class EnrollmentFilter:
     contact_ids: Sequence[ContactReference] | None = None
     company: str | None = None
     tag: str | None = None
+    contacts: Mapping[str, object] | None = None
+    """A filter on the contacts, as audiences have it."""
+
+    @property
+    def of_contacts(self) -> AudienceFilter:
+        """What must hold for the contacts."""
+        leaves = [Where(name, value) for name in ("company", "tag") if (value := getattr(self, name)) is not None]
+        return both(*leaves, read_filter(self.contacts, "where.contacts")[0] if self.contacts else EVERYONE)
 
 
 @for_caller
@@ -237,7 +246,7 @@ class Enrollments:
             await self._chosen_contacts(caller.workspace, where),
             None if where.status is None else where.status is EnrollmentStatus.PAUSED,
             _cursors(where.step_id),
-            both(*(Where(name, value) for name in ("company", "tag") if (value := getattr(where, name)) is not None)),
+            where.of_contacts,
         )
         changed = await enroll.stop_chosen(self._kernel, sequence_id, choice, stop)
         detail = {"where": _given(where), "count": changed}
@@ -367,12 +376,15 @@ def _cursors(step_id: str | None) -> list[str] | None:
 def _check_filter(where: EnrollmentFilter) -> None:
     given = _given(where)
     if not given:
-        names = "status, stepId, contactIds, company, tag"
+        names = "status, stepId, contactIds, company, tag, contacts"
         raise EnrollmentInvalid([Problem("where", f"names nobody: give one of {names}; for everyone {{all: true}}")])
     if where.all and len(given) > 1:
         raise EnrollmentInvalid([Problem("where.all", "says everyone, and the rest only some: leave one of them out")])
     if where.status is not None and where.status.has_ended:
         raise EnrollmentInvalid([Problem("where.status", f"is {where.status}: what has ended stays so")])
+    problems = [] if where.contacts is None else read_filter(where.contacts, "where.contacts")[1]
+    if problems:
+        raise EnrollmentInvalid(problems)
 
 
 def _given(where: EnrollmentFilter) -> dict[str, object]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tidings.resources.functions import Functions
     from tidings.resources.health import Health
     from tidings.resources.outbox import Outbox
+    from tidings.resources.previews import MessagePreviews
     from tidings.resources.providers import Providers
     from tidings.resources.rules import Rules
     from tidings.resources.runs import Runs
@@ -58,6 +59,9 @@ class Resources:
     workflows: Part["Workflows"] = Part("tidings.resources.workflows:Workflows")
     executions: Part["Executions"] = Part("tidings.resources.executions:Executions", "trigger_batches")
     contacts: Part["Contacts"] = Part("tidings.resources.contacts:Contacts")
+    previews: Part["MessagePreviews"] = Part(
+        "tidings.resources.previews:MessagePreviews", "workflows", "sequences", "rules"
+    )
     sequences: Part["Sequences"] = Part("tidings.resources.sequences:Sequences")
     enrollments: Part["Enrollments"] = Part("tidings.resources.enrollments:Enrollments", "sequences")
     rules: Part["Rules"] = Part("tidings.resources.rules:Rules")

@@ -112,7 +112,7 @@ class Outbox:
         return await self.get(caller.workspace, id)
 
     async def _list_in_shard(self, workspace: Workspace, where: OutboxFilter) -> ListInShard[Item]:
-        """Choose the statement whose index narrows most: by contact, by doubt, or by owner."""
+        """Choose the statement whose index narrows most: by contact, by doubt, by a run's jobs, or by owner."""
         owner: _Owner = {"run_id": where.run_id, "execution_id": where.execution_id, "event_id": where.event_id}
         state: _State = {"status": where.status, "channel": where.channel, "in_doubt": where.in_doubt}
         if where.contact_id is not None:
@@ -124,4 +124,7 @@ class Outbox:
             return partial(items.list_outbox, **state)
         if where.run_id and where == OutboxFilter(run_id=where.run_id):
             return partial(items.list_outbox_of_run, run_id=where.run_id)
+        if where.run_id and where.status:
+            find = partial(items.list_outbox_of_run_by_status, run_id=where.run_id, status=where.status)
+            return partial(find, channel=where.channel, in_doubt=where.in_doubt)
         return partial(items.list_outbox_of_owner, **state, **owner)

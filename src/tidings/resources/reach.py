@@ -42,11 +42,10 @@ async def count_audience(
     )
 
 
-async def is_empty(kernel: Kernel, workspace: Workspace, audience: Audience) -> bool:
-    """Return whether nobody matches; stops at the first contact who does."""
-    now = await kernel.clock.now()
+async def is_empty(kernel: Kernel, workspace: Workspace, audience: Audience, now: datetime) -> bool:
+    """Return whether nobody matches at a moment; stops at the first contact who does."""
     for shard in kernel.every_shard():
-        async for chunk in every_chunk(kernel, shard, workspace, audience, made_by=now, limit=100):
+        async for chunk in every_chunk(kernel, shard, workspace, audience, now=now, limit=100):
             if chunk.people:
                 return False
     return True
@@ -56,7 +55,7 @@ class _Asked(TypedDict):
     shard: Shard
     workspace: Workspace
     wanted: AudienceFilter
-    made_by: datetime
+    now: datetime
 
 
 async def _count_shard(
@@ -71,7 +70,7 @@ async def _count_shard(
     """Count one shard's people, and how many of them lack what is printed, in the database: nobody is read."""
     counted, lacking = storage.Reach(), Counter[str]()
     for wanted in _ways_in(kernel, shard, audience):
-        asked: _Asked = {"shard": shard, "workspace": workspace, "wanted": wanted, "made_by": now}
+        asked: _Asked = {"shard": shard, "workspace": workspace, "wanted": wanted, "now": now}
         look = partial(storage.count_reachable, channel=channel, **asked)
         counted += await kernel.db.persist(look, alone=True)
         if printed:
@@ -82,9 +81,10 @@ async def _count_shard(
 
 def _ways_in(kernel: Kernel, shard: Shard, audience: Audience) -> Iterator[AudienceFilter]:
     """The parts of an audience that have nobody in common, each found along an index of its own."""
-    without = [Not(NamedContacts(audience.exclude_contact_ids))] if audience.exclude_contact_ids else []
+    named = [Not(NamedContacts(audience.exclude_contact_ids))] if audience.exclude_contact_ids else []
+    without = [*audience.without, *named]
     if audience.has_filter:
-        yield both(audience.filter, *without)
+        yield both(audience.filter, *named)
     ids = tuple(id for id in audience.contact_ids if kernel.shard_of(id) == shard)
     if ids:
         yield both(NamedContacts(ids), *([Not(audience.filter)] if audience.has_filter else []), *without)

@@ -4,12 +4,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tidings.domain.caller import Caller
 from tidings.domain.errors import CampaignInvalid, Conflict, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.names import problem_of_name
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
+from tidings.domain.people.filter_words import audience_in_words
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.references import NamedAudience, name_audience
@@ -103,7 +106,8 @@ class Segments:
             span=newest_first(cursor, created),
             limit=limit + 1,
         )
-        return page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
+        page = page_of(await self._kernel.db.persist(find, alone=True), limit, lambda one: one.id)
+        return Page([_in_words(one) for one in page.items], page.next_cursor)
 
     async def count(self, workspace: Workspace, id: UUID) -> AudienceCount:
         """Count how many contacts are in a segment at this moment."""
@@ -136,7 +140,7 @@ class Segments:
         found = await self._kernel.db.persist(find, alone=True)
         if found is None:
             raise NotFound(f"there is no segment {told}")
-        return found
+        return _in_words(found)
 
     async def _read(
         self, workspace: Workspace, given: Mapping[str, object], before: Segment | None
@@ -144,7 +148,7 @@ class Segments:
         problems = [
             Problem(str(name)[:100], "is not a field of a segment: use name and audience")
             for name in given
-            if name not in {"name", "audience", "id", "createdAt", "updatedAt"}
+            if name not in {"name", "audience", "id", "inWords", "in_words", "createdAt", "updatedAt"}
         ]
         name = given.get("name", before.name if before else None)
         if wrong_name := "is missing: give the segment a name" if name is None else problem_of_name(name):
@@ -164,6 +168,10 @@ class Segments:
         named = await name_audience(self._kernel, workspace, given.get("audience"), "audience")
         audience, problems = read_audience(named.given, segments=False)
         return audience, together(named, problems)
+
+
+def _in_words(found: Segment) -> Segment:
+    return replace(found, in_words=audience_in_words(read_audience(found.audience)[0]))
 
 
 def together(named: NamedAudience, problems: Sequence[Problem]) -> list[Problem]:

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from heapq import merge
 from itertools import islice
@@ -52,17 +52,22 @@ async def draw_crowd(
 
     With `only`, a contact that is asked about and is not in the audience is refused as well.
     """
-    kernel = live.kernel
-    count = partial(simulation.count_audience, workspace=workspace, audience=audience)
+    kernel, now = live.kernel, await live.kernel.clock.now()
+    count = partial(simulation.count_audience, workspace=workspace, audience=audience, now=now)
     draw = partial(
-        simulation.sample_audience, workspace=workspace, audience=audience, seed=scenario.seed, limit=scenario.sample
+        simulation.sample_audience,
+        workspace=workspace,
+        audience=audience,
+        now=now,
+        seed=scenario.seed,
+        limit=scenario.sample,
     )
     shards = kernel.every_shard()
     counts = await asyncio.gather(*(kernel.db.persist(partial(count, shard=one), alone=True) for one in shards))
     draws = await asyncio.gather(*(kernel.db.persist(partial(draw, shard=one), alone=True) for one in shards))
     drawn = islice(merge(*(share.items() for share in draws), key=lambda one: one[0]), scenario.sample)
     asked = await _asked_about(live, workspace, scenario.messages_of)
-    strangers = [one.external_id for one in asked if only and not is_in(audience, one)]
+    strangers = [one.external_id for one in asked if only and not is_in(audience, one, now)]
     if strangers:
         raise InputInvalid(f"messagesOf: {', '.join(strangers)} would get nothing: not in the audience")
     people = {one.id: one for one in [*asked, *(contact for _, contact in drawn)]}
@@ -78,9 +83,9 @@ async def _asked_about(live: Engine, workspace: Workspace, ids: Sequence[UUID]) 
         raise InputInvalid(f"messagesOf: {error}") from error
 
 
-def is_in(audience: Audience, one: Contact) -> bool:
-    """Whether a contact is in an audience, as sample_audience finds its people."""
-    return matches(audience.everybody, one)
+def is_in(audience: Audience, one: Contact, now: datetime) -> bool:
+    """Whether a contact is in an audience at a moment, as sample_audience finds its people."""
+    return matches(audience.everybody, one, now)
 
 
 async def lacks_in(crowd: Crowd, templates: Iterable[str]) -> list[Lack]:

@@ -31,7 +31,7 @@ class HttpSink:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer on one connection until it ends."""
-        reading = _Reading()
+        reading = _CallReader()
         try:
             while data := await _piece(reader):
                 reading.feed(data)
@@ -119,7 +119,7 @@ def _one(arrival: Arrival | None, *, is_raw: bool) -> SinkReply:
     return SinkReply(200, arrival.summary)
 
 
-class _Reading:
+class _CallReader:
     """What came of the calls on one connection; the methods named on_… are called by the parser."""
 
     def __init__(self) -> None:

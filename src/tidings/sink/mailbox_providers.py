@@ -1,7 +1,7 @@
-"""How mailbox providers refuse a message and put one off: codes and texts from their own pages, read on 2026-11-18.
+"""How mailbox providers refuse a message and put one off: their codes, with texts of the form they use.
 
-Gmail: support.google.com/a/answer/3726730. Outlook.com: its postmaster pages and the texts they give at
-aka.ms/postmaster. Yahoo: postmaster.yahooinc.com/error-codes. A recipient of another domain gets any of them.
+Gmail lists its replies at support.google.com/a/answer/3726730, Yahoo at postmaster.yahooinc.com/error-codes,
+Outlook.com on its postmaster pages; not every text was compared with them. Other domains get any of them.
 """
 
 from collections.abc import Sequence

@@ -43,35 +43,36 @@ async def pick_contacts(
     shard: Shard,
     workspace: Workspace,
     wanted: AudienceFilter,
+    now: datetime,
     made_by: datetime,
     after: UUID | None,
     limit: int,
 ) -> list[Picked]:
     """The next contacts of a filter, in the order of their ids."""
-    statement, values = for_filter(_SQL["pick_contacts"], wanted, workspace, everything_after(after))
+    statement, values = for_filter(_SQL["pick_contacts"], wanted, workspace, everything_after(after), now)
     rows = await tx.fetch(statement, shard=shard, made_by=made_by, limit=limit, **values)
     return [Picked(row["id"], row["time_zone"]) for row in rows]
 
 
 async def count_reachable(
-    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, made_by: datetime, channel: Channel | None
+    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, now: datetime, channel: Channel | None
 ) -> Reach:
     """How many contacts match a filter, and can be written to over a channel; without one, nobody has an address."""
     fields = address_fields(channel) if channel else []
-    statement, values = for_filter(_SQL["count_reachable"], wanted, workspace, EVERYTHING)
+    statement, values = for_filter(_SQL["count_reachable"], wanted, workspace, EVERYTHING, now)
     row = await tx.fetch_one(
-        statement, shard=shard, made_by=made_by, channel=channel or "", address_fields=fields, **values
+        statement, shard=shard, made_by=now, channel=channel or "", address_fields=fields, **values
     )
     return Reach(row["matching"], row["addressed"], row["refused"]) if row else Reach()
 
 
 async def count_audience_lacking(
-    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, made_by: datetime, paths: Collection[str]
+    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, now: datetime, paths: Collection[str]
 ) -> Mapping[str, int]:
     """How many contacts of a filter lack each of the attributes."""
     below = _below_attributes(paths)
-    statement, values = for_filter(_SQL["count_audience_lacking"], wanted, workspace, EVERYTHING)
-    rows = await tx.fetch(statement, shard=shard, made_by=made_by, paths=list(below), **values)
+    statement, values = for_filter(_SQL["count_audience_lacking"], wanted, workspace, EVERYTHING, now)
+    rows = await tx.fetch(statement, shard=shard, made_by=now, paths=list(below), **values)
     return {below[row["path"]]: row["contacts"] for row in rows}
 
 

@@ -2,23 +2,48 @@
 
 Contacts are found by one leaf of the filter, along its index; the rest is a condition on each contact, put together
 from the parts of sql/contact_parts.sql. Every value is a parameter, so one shape of filter is one statement, planned
-once. Rejected, without measuring it: a function that walks the filter as JSON for each contact, which no index helps.
+once. Relative times are counted from the moment that the caller gives: no statement reads a clock.
+Rejected, without measuring it: a function that walks the filter as JSON for each contact, which no index helps.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
 from typing import assert_never
 from uuid import UUID
 
 from tidings.domain.channels import Channel
+from tidings.domain.comparison import Compare, Op, sought_for_equality, sought_in_order
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.paging import EVERYTHING, Span
-from tidings.domain.people.audience_filter import AllOf, AnyOf, AudienceFilter, NamedContacts, Not, Where, found_by
+from tidings.domain.people.audience_filter import (
+    ATTRIBUTES,
+    LEAVES,
+    TIME_PATHS,
+    AllOf,
+    AnyOf,
+    AudienceFilter,
+    NamedContacts,
+    Not,
+    Where,
+    found_by,
+)
 from tidings.storage.statements import Statement, load_parts
 
-_VALUE = re.compile(r":value\b")
+_PARAMETER = re.compile(r":(value|path)\b")
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+_KINDS: Mapping[type, str] = {bool: "truth", Decimal: "number", str: "text", datetime: "moment"}
+"""How a value is read to be compared, in the names of the parts that do it."""
+_ORDERS: Mapping[Op, str] = {
+    Op.GREATER: ">",
+    Op.GREATER_OR_EQUAL: ">=",
+    Op.LESS: "<",
+    Op.LESS_OR_EQUAL: "<=",
+    Op.BEFORE: "<",
+    Op.AFTER: ">",
+}
 
 
 def everything_after(id: UUID | None) -> Span:
@@ -34,9 +59,9 @@ def address_fields(channel: Channel) -> Sequence[str]:
 
 
 def for_filter(
-    statement: Statement, wanted: AudienceFilter, workspace: Workspace, span: Span
+    statement: Statement, wanted: AudienceFilter, workspace: Workspace, span: Span, now: datetime
 ) -> tuple[Statement, Mapping[str, object]]:
-    """A statement that finds the contacts of a filter, and its values."""
+    """A statement that finds the contacts of a filter at a moment, and its values."""
     leaf = found_by(wanted)
     values: dict[str, object] = {
         "tenant": workspace.tenant,
@@ -50,36 +75,96 @@ def for_filter(
     elif leaf is not None:
         found, values[leaf.leaf] = f"found_by_{leaf.leaf}", leaf.value
     rest = [one for one in (wanted.parts if isinstance(wanted, AllOf) else (wanted,)) if one is not leaf]
-    matching = _condition(AllOf(tuple(rest)), values, count(1))
+    matching = _Conditions(now, values).of(AllOf(tuple(rest)))
     return statement.with_parts(found=load_parts()[found], matching=matching), values
 
 
-def for_condition(statement: Statement, wanted: AudienceFilter) -> tuple[Statement, Mapping[str, object]]:
+def for_condition(
+    statement: Statement, wanted: AudienceFilter, now: datetime
+) -> tuple[Statement, Mapping[str, object]]:
     """A statement that finds contacts in another way, with a filter as a condition on them."""
-    values: dict[str, object] = {}
-    return statement.with_parts(matching=_condition(wanted, values, count(1))), values
+    conditions = _Conditions(now)
+    return statement.with_parts(matching=conditions.of(wanted)), conditions.values
 
 
-def _condition(wanted: AudienceFilter, values: dict[str, object], numbers: Iterator[int]) -> str:
-    """The SQL condition on contact c, and its values under names of their own."""
-    match wanted:
-        case Where(leaf, value):
-            return _leaf(leaf, value, values, numbers)
-        case NamedContacts(ids):
-            return _leaf("id", ids, values, numbers)
-        case AllOf(parts):
-            return f"({' and '.join(_condition(part, values, numbers) for part in parts) or 'true'})"
-        case AnyOf(parts):
-            return f"({' or '.join(_condition(part, values, numbers) for part in parts) or 'false'})"
-        case Not(part):
-            return f"not {_condition(part, values, numbers)}"
-        case _:
-            assert_never(wanted)
+@dataclass(slots=True)
+class _Conditions:
+    """The SQL conditions on contact c, and their values under names of their own."""
+
+    now: datetime
+    values: dict[str, object] = field(default_factory=dict)
+    _count: int = 0
+
+    def of(self, wanted: AudienceFilter) -> str:
+        """The condition of a filter."""
+        match wanted:
+            case Where(leaf, value):
+                return self._leaf(leaf, value)
+            case Compare():
+                return self._comparison(wanted)
+            case NamedContacts(ids):
+                return self._part("id_is", value=ids)
+            case AllOf(parts):
+                return f"({' and '.join(map(self.of, parts)) or 'true'})"
+            case AnyOf(parts):
+                return f"({' or '.join(map(self.of, parts)) or 'false'})"
+            case Not(part):
+                return f"not {self.of(part)}"
+            case _:
+                assert_never(wanted)
+
+    def _leaf(self, name: str, value: object) -> str:
+        leaf = LEAVES[name]
+        if leaf.means:
+            return self.of(leaf.means(value))
+        asked = leaf.asks(value) if leaf.asks else {f"{name}_is": value}
+        return f"({' and '.join(self._part(part, value=one) for part, one in asked.items())})"
+
+    def _comparison(self, one: Compare) -> str:
+        match one.op:
+            case Op.EXISTS | Op.MISSING:
+                exists = self._seen("exists_seen", one)
+                return f"not {exists}" if one.op is Op.MISSING else exists
+            case Op.EQUALS | Op.NOT_EQUALS | Op.IN:
+                among = self._among(one, one.value if one.op is Op.IN else [one.value])
+                return f"not {among}" if one.op is Op.NOT_EQUALS else among
+            case Op.CONTAINS:
+                sought = sought_for_equality(one.value)
+                return self._seen(f"contains_{_KINDS[type(sought)]}", one, value=_sent(sought, one.value))
+            case _:
+                sought = sought_in_order(one.value, self.now)
+                part = "time" if one.path[0] in TIME_PATHS else _KINDS[type(sought)]
+                return self._seen(part, one, value=_sent(sought, one.value), order=_ORDERS[one.op])
+
+    def _among(self, one: Compare, given: Sequence[object]) -> str:
+        """Equal to one of the values, each as what it is."""
+        kinds: dict[type, list[object]] = {}
+        for value in given:
+            sought = sought_for_equality(value)
+            kinds.setdefault(type(sought), []).append(_sent(sought, value))
+        ways = [self._seen(f"equals_{_KINDS[kind]}", one, value=some) for kind, some in kinds.items()]
+        return f"({' or '.join(ways)})"
+
+    def _seen(self, part: str, one: Compare, order: str = "", **values: object) -> str:
+        """A comparison of what a contact has at the path."""
+        root, *below = one.path
+        if root == ATTRIBUTES:
+            return self._part(part, order, "seen_attributes", path=below, **values)
+        if root in TIME_PATHS:
+            return self._part(part, order, f"seen_{root}", **values)
+        return self._part(part, order, "seen_field", path=root, **values)
+
+    def _part(self, name: str, order: str = "", seen: str = "", **values: object) -> str:
+        """One part with its parameters; what a contact lacks never matches."""
+        self._count += 1
+        parts = load_parts()
+        text = _COMMENT.sub("", parts[name]).replace("[order]", order)
+        text = text.replace("[seen]", f"({parts[seen]})") if seen else text
+        self.values |= {f"{given}_{self._count}": value for given, value in values.items()}
+        numbered = _PARAMETER.sub(rf":\1_{self._count}", text)
+        return f"({numbered}) is true"
 
 
-def _leaf(name: str, value: object, values: dict[str, object], numbers: Iterator[int]) -> str:
-    """The SQL condition of one leaf; a field that a contact lacks never matches."""
-    parameter = f"{name}_{next(numbers)}"
-    values[parameter] = value
-    text = _COMMENT.sub("", load_parts()[f"{name}_is"])
-    return f"({_VALUE.sub(f':{parameter}', text)}) is true"
+def _sent(sought: object, given: object) -> object:
+    """The value of a parameter; strings as they were given, for the database has its own small letters."""
+    return given if isinstance(sought, str) else sought

@@ -128,10 +128,10 @@ async def find_contact(tx: Tx, *, shard: Shard, workspace: Workspace, external_i
 
 
 async def list_contacts(
-    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, span: Span, limit: int
+    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, now: datetime, span: Span, limit: int
 ) -> list[Contact]:
     """One shard's contacts that match a filter, newest first."""
-    statement, values = for_filter(_SQL["list_contacts"], wanted, workspace, span)
+    statement, values = for_filter(_SQL["list_contacts"], wanted, workspace, span, now)
     return [Contact(**row) for row in await tx.fetch(statement, shard=shard, limit=limit, **values)]
 
 

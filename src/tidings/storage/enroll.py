@@ -51,10 +51,10 @@ class EnrolledChunk(msgspec.Struct, frozen=True):
 
 
 async def find_next_contacts(
-    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, after: UUID, limit: int
+    tx: Tx, *, shard: Shard, workspace: Workspace, wanted: AudienceFilter, now: datetime, after: UUID, limit: int
 ) -> list[UUID]:
     """The next contacts of a filter."""
-    statement, values = for_filter(_SQL["find_next_contacts"], wanted, workspace, everything_after(after))
+    statement, values = for_filter(_SQL["find_next_contacts"], wanted, workspace, everything_after(after), now)
     return [row["id"] for row in await tx.fetch(statement, shard=shard, limit=limit, **values)]
 
 
@@ -142,10 +142,10 @@ async def wake_enrollments(tx: Tx, *, shard: Shard, ids: Sequence[UUID], now: da
 
 
 async def choose_enrollments(
-    tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, after: UUID, limit: int
+    tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, now: datetime, after: UUID, limit: int
 ) -> dict[UUID, bool]:
     """The next enrollments of a sequence, in order, and whether each is chosen, whichever contact it is of."""
-    statement, values = for_condition(_SQL["choose_enrollments"], choice.contacts)
+    statement, values = for_condition(_SQL["choose_enrollments"], choice.contacts, now)
     rows = await tx.fetch(
         statement,
         shard=shard,
@@ -160,10 +160,10 @@ async def choose_enrollments(
 
 
 async def choose_enrollments_of_contacts(
-    tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, contact_ids: Sequence[UUID]
+    tx: Tx, *, shard: Shard, workflow_id: UUID, choice: Choice, now: datetime, contact_ids: Sequence[UUID]
 ) -> dict[UUID, bool]:
     """The enrollments of these contacts in a sequence, and whether each is chosen."""
-    statement, values = for_condition(_SQL["choose_enrollments_of_contacts"], choice.contacts)
+    statement, values = for_condition(_SQL["choose_enrollments_of_contacts"], choice.contacts, now)
     rows = await tx.fetch(
         statement,
         shard=shard,

@@ -73,6 +73,22 @@ async def list_outbox_of_run(
 
 
 @_SQL.statement
+async def list_outbox_of_run_by_status(
+    tx: Tx,
+    *,
+    shard: Shard,
+    workspace: Workspace,
+    run_id: UUID,
+    status: str,
+    channel: str | None,
+    in_doubt: bool | None,
+    span: Span,
+    limit: int,
+) -> list[Item]:
+    """One shard's items of a run with a status, newest first."""
+
+
+@_SQL.statement
 async def list_outbox_of_contact(
     tx: Tx,
     *,

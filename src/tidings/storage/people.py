@@ -44,7 +44,8 @@ async def find_named_contacts(
 
 
 def _person(row: Row, data: Mapping[str, object]) -> LoadedContact:
-    return LoadedContact(row["id"], data, row["consent"], row["suppressions"], row["is_deleted"])
+    times = (row.get("created_at"), row.get("updated_at"))
+    return LoadedContact(row["id"], data, row["consent"], row["suppressions"], row["is_deleted"], *times)
 
 
 def _data(row: Row) -> Mapping[str, object]:

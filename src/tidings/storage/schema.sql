@@ -83,6 +83,80 @@ begin
 end
 $$;
 
+-- § What filters on contacts compare, as domain/comparison.py and domain/timing.py read the same values. Each gives null
+-- for what cannot be read in its way. A value that is no string or list is read without a call.
+
+-- The number that a value is, or is written as.
+create function number_in(value jsonb) returns numeric
+    language sql immutable parallel safe
+    return case jsonb_typeof(value)
+               when 'number' then value::numeric
+               when 'string' then case when value #>> '{}' ~ '^-?[0-9]{1,15}(\.[0-9]{1,15})?$' then (value #>> '{}')::numeric end
+           end;
+
+-- The string that a value is, in small letters.
+create function text_in(value jsonb) returns text
+    language sql immutable parallel safe
+    return case when jsonb_typeof(value) = 'string' then lower(value #>> '{}') end;
+
+-- The truth that a value is, or is written as.
+create function truth_in(value jsonb) returns boolean
+    language sql immutable parallel safe
+    return case when jsonb_typeof(value) in ('boolean', 'string')
+                then case lower(value #>> '{}') when 'true' then true when 'false' then false end
+           end;
+
+-- The time that a string is; without an offset it is UTC. The pattern lets through only days that exist, with the 29th of
+-- February in leap years, so that no cast fails; a function that caught failures would cost twenty times as much.
+create function moment_in(value jsonb) returns timestamptz
+    language sql stable parallel safe
+    return case
+        when jsonb_typeof(value) = 'string'
+         and value #>> '{}' ~ ('^([1-8][0-9]{3}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])'
+                               '|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))'
+                               '|([1-8][0-9](0[48]|[2468][048]|[13579][26])|(1[26]|[2468][048]|[357][26])00)-02-29)'
+                               '([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?'
+                               '(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?)?$')
+        then case
+            when length(value #>> '{}') = 10 then (value #>> '{}')::date::timestamp at time zone 'UTC'
+            when right(value #>> '{}', 1) = 'Z' or strpos(substr(value #>> '{}', 11), '+') > 0
+              or strpos(substr(value #>> '{}', 11), '-') > 0 then (value #>> '{}')::timestamptz
+            else (value #>> '{}')::timestamp at time zone 'UTC'
+        end
+    end;
+
+-- Whether a string has another one in it, or a list has it among its own; the other one is in small letters.
+create function contains_text(value jsonb, wanted text) returns boolean
+    language plpgsql immutable parallel safe as
+$$
+begin
+    if jsonb_typeof(value) = 'array' then
+        return exists (select from jsonb_array_elements(value) as t(one) where text_in(t.one) = wanted);
+    end if;
+    return strpos(text_in(value), wanted) > 0;
+end
+$$;
+
+-- Whether a list has a number among its own.
+create function contains_number(value jsonb, wanted numeric) returns boolean
+    language plpgsql immutable parallel safe as
+$$
+begin
+    return jsonb_typeof(value) = 'array'
+           and exists (select from jsonb_array_elements(value) as t(one) where number_in(t.one) = wanted);
+end
+$$;
+
+-- Whether a list has true or false among its own.
+create function contains_truth(value jsonb, wanted boolean) returns boolean
+    language plpgsql immutable parallel safe as
+$$
+begin
+    return jsonb_typeof(value) = 'array'
+           and exists (select from jsonb_array_elements(value) as t(one) where truth_in(t.one) = wanted);
+end
+$$;
+
 -- One row for each shard: where a batch insert has no other row of its shard to start from, it starts here.
 create table shards (
     shard smallint constraint shards_pkey primary key

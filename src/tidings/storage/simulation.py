@@ -1,6 +1,7 @@
 """A sample of people from the live database, and what became of them in a scratch one. Reached from simulation/."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from uuid import UUID
 
 from tidings.domain.flow.ids import Shard, Workspace
@@ -17,18 +18,18 @@ _SQL = load("simulation")
 _READ_SAMPLE: Callable[[Sequence[Row]], Mapping[str, Contact]] = reader_of(Mapping[str, Contact])
 
 
-async def count_audience(tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience) -> int:
+async def count_audience(tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience, now: datetime) -> int:
     """How many of one shard's contacts an audience has."""
-    statement, values = for_filter(_SQL["count_audience"], audience.everybody, workspace, EVERYTHING)
+    statement, values = for_filter(_SQL["count_audience"], audience.everybody, workspace, EVERYTHING, now)
     row = await tx.fetch_one(statement, shard=shard, **values)
     return row["people"] if row else 0
 
 
 async def sample_audience(
-    tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience, seed: int, limit: int
+    tx: Tx, *, shard: Shard, workspace: Workspace, audience: Audience, now: datetime, seed: int, limit: int
 ) -> Mapping[str, Contact]:
     """Up to so many contacts of an audience, those with the lowest draws first."""
-    statement, values = for_filter(_SQL["sample_audience"], audience.everybody, workspace, EVERYTHING)
+    statement, values = for_filter(_SQL["sample_audience"], audience.everybody, workspace, EVERYTHING, now)
     rows = await tx.fetch(statement, shard=shard, seed=str(seed), limit=limit, **values)
     return _READ_SAMPLE(rows)
 

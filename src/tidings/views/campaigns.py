@@ -1,9 +1,8 @@
-"""Campaigns, how many contacts they reach, and what one contact would receive."""
+"""Campaigns, and how many contacts they reach."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
-from tidings.views.contacts import ContactName
 from tidings.views.lacks import Lack
 from tidings.views.view import ChannelName, Duration, Id, Json, Time, View, doc
 
@@ -20,6 +19,7 @@ class Campaign(View, frozen=True, kw_only=True):
     content: Annotated[Json, doc(example=EXAMPLE_CONTENT)]
     version: Annotated[int, doc("A number that rises with each change.")] = 1
     audience: Annotated[Json | None, doc(example=EXAMPLE_AUDIENCE)] = None
+    in_words: Annotated[str | None, doc("The audience as a sentence.", "contacts with the tag newsletter")] = None
     segment_name: Annotated[str | None, doc("The name of the segment that the audience refers to.")] = None
     data: Json = {}
     send_hour: int | None = None
@@ -47,14 +47,3 @@ class AudienceCount(View, frozen=True, kw_only=True):
         Sequence[Lack],
         doc("Attributes that the templates print and that some contacts lack; their message would fail."),
     ] = ()
-
-
-class Preview(View, frozen=True, kw_only=True):
-    """What one contact would receive at this moment."""
-
-    contact_id: Id | None = None
-    contact: ContactName | None = None
-    recipients: Annotated[Sequence[str], doc(example=["ada@example.com"])] = ()
-    content: Annotated[Mapping[str, str], doc(example={"subject": "Spring is here, Ada", "body": "Good day."})] = {}
-    error: Annotated[str | None, doc("Why the content cannot be rendered for the contact.")] = None
-    skipped: Annotated[str | None, doc("Why nothing would be sent to the contact.")] = None

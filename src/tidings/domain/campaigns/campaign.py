@@ -80,7 +80,7 @@ SPELLINGS: Mapping[str, str] = {
 }
 _READ_ONLY = frozenset(
     [
-        *("id", "version", "segmentName", "segment_name", "notReady", "not_ready"),
+        *("id", "version", "inWords", "in_words", "segmentName", "segment_name", "notReady", "not_ready"),
         *("createdAt", "created_at", "updatedAt", "updated_at"),
     ]
 )

@@ -19,6 +19,7 @@ from tidings.domain.flow.doubt import LOOK_AGAIN
 from tidings.domain.flow.graph import Branch, Delay, Doer, Function, Graph, Node, OnDoubt, OnFailure, Send, failure
 from tidings.domain.flow.item import ItemStatus
 from tidings.domain.flow.node_result import failure_of, result_of
+from tidings.domain.people.contact import LoadedContact
 from tidings.domain.sequences.step_time import Times, arrival, kept_plan, planned_at, zone_of
 from tidings.domain.timing import parse_time
 
@@ -62,6 +63,7 @@ class ExecutionState(msgspec.Struct, frozen=True):
     error: str | None = None
     error_node: str | None = None
     input: Mapping[str, object] = msgspec.field(default_factory=dict)
+    contact: LoadedContact | None = None  # as it is now: what branches ask of it; never stored
 
 
 class ItemState(msgspec.Struct, frozen=True):
@@ -192,14 +194,16 @@ def _branched(graph: Graph, execution: ExecutionState, node: Branch, now: dateti
     """Leave by the first edge whose condition holds, or else by the one without; if there is none, this path ends."""
     context = graph.context(execution.input, execution.vars)
     out = sorted(graph.edges_out[node.id], key=lambda place: graph.edges[place].condition is None)
-    taken = next((place for place in out if _is_open(graph, place, context)), None)
+    taken = next((place for place in out if _is_open(graph, place, context, execution.contact, now)), None)
     result = {"status": "completed", "taken": None if taken is None else graph.edges[taken].target}
     return _completed(graph, execution, node.id, result, now, taken=() if taken is None else (taken,))
 
 
-def _is_open(graph: Graph, edge: int, context: Mapping[str, object]) -> bool:
+def _is_open(
+    graph: Graph, edge: int, context: Mapping[str, object], contact: LoadedContact | None, now: datetime
+) -> bool:
     condition = graph.edges[edge].condition
-    return condition is None or holds(condition, context)
+    return condition is None or holds(condition, context, now, contact)
 
 
 def first_ready(graph: Graph, frontier: Frontier) -> Ready | None:

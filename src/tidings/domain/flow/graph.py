@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from tidings.domain.content.message import MessageContent
 from tidings.domain.content.nested import filled, templates_in
-from tidings.domain.flow.condition import Condition
 from tidings.domain.flow.item import Channel
 from tidings.domain.flow.retry import GRAPH, RetryPolicy
+from tidings.domain.people.audience_filter import AudienceFilter
 from tidings.views.sequences import OffsetFrom
 
 CALL_TIMEOUT = timedelta(seconds=60)
@@ -155,7 +155,7 @@ class Edge:
 
     source: str
     target: str
-    condition: Condition | None = None
+    condition: AudienceFilter | None = None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ _BREAKS_A_NAME = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029"\\]|=\?')
 
 _PHONE_FILLING = re.compile(r"[\s().\-/\u2010-\u2015\u2212]")
 _TRUNK_ZERO = re.compile(r"\(\s*0\s*\)")
+_LONGEST_PHONE = 60
 _E164 = re.compile(r"\+[1-9][0-9]{6,14}")
 
 _LOCALE = re.compile(r"([A-Za-z]{2,3})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|[0-9]{3}))?")
@@ -75,13 +76,49 @@ def _is_domain(domain: str) -> bool:
     return _DOMAIN.fullmatch(domain) is not None and all(len(one) <= _LONGEST_LABEL for one in domain.split("."))
 
 
+class _Home:
+    """Where numbers without a country's code are from; set once, when a process is wired up."""
+
+    region: str | None = None
+
+
+def use_region(region: str | None) -> None:
+    """Read numbers without a country's code as those of this country (ISO 3166, as in DE); None refuses them."""
+    _Home.region = region
+
+
 def read_phone(text: str) -> str:
-    """A phone number as E.164 writes it: + and at most 15 digits, the country's code first."""
+    """A phone number as E.164 writes it: + and at most 15 digits, the country's code first.
+
+    One without its country's code is read as the process's own country writes it, where there is one.
+    """
     number = _PHONE_FILLING.sub("", _TRUNK_ZERO.sub("", text.strip().removeprefix("tel:").removeprefix("whatsapp:")))
     number = f"+{number[2:]}" if number.startswith("00") else number
-    if not _E164.fullmatch(number):
-        raise ValueError(f"{_short(text)} is not a phone number with its country's code: write it like +442071838750")
-    return number
+    if _E164.fullmatch(number):
+        return number
+    if national := _read_national(text.strip()):
+        return national
+    raise ValueError(f"{_short(text)} is not a phone number with its country's code: write it like +442071838750")
+
+
+def _read_national(text: str) -> str | None:
+    """A number of the process's own country in E.164; None without a country, or where it is no number of it."""
+    if _Home.region is None or len(text) > _LONGEST_PHONE:
+        return None
+    # A tenth of a second to import, for those who have such numbers.
+    from phonenumbers import (  # noqa: PLC0415
+        NumberParseException,
+        PhoneNumberFormat,
+        format_number,
+        is_valid_number,
+        parse,
+    )
+
+    try:
+        number = parse(text, _Home.region)
+    except NumberParseException:
+        return None
+    return format_number(number, PhoneNumberFormat.E164) if is_valid_number(number) else None
 
 
 def read_time_zone(text: str) -> str:

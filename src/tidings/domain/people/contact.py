@@ -6,7 +6,9 @@ over what is there, name by name. contact_fields.py is the list of fields; resou
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from hashlib import sha256
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +23,7 @@ from tidings.domain.people.contact_fields import (
     LONGEST_LABEL,
     MOST_TOKENS,
     SPELLINGS,
+    TEMPLATE_FIELDS,
     Consent,
     ContactChange,
     Entries,
@@ -100,6 +103,15 @@ class LoadedContact(msgspec.Struct, frozen=True):
     consent: Entries
     suppressions: Entries
     is_deleted: bool = False
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+    def as_contact(self) -> SimpleNamespace:
+        """Return it with its fields as attributes, as filters ask them."""
+        fields = {name: self.data.get(shown) for shown, name in TEMPLATE_FIELDS.items()}
+        lists = {name: fields[name] or () for name in LIST_FIELDS}
+        rest = {name: getattr(self, name) for name in ("id", "consent", "suppressions", "created_at", "updated_at")}
+        return SimpleNamespace(**{**fields, **lists, **rest})
 
     def refusal(self, channel: Channel) -> str | None:
         """Why nothing may be sent to it over a channel, or None when it may."""

@@ -85,6 +85,13 @@ class SequenceStep(msgspec.Struct, frozen=True, rename="camel"):
         subject = {} if self.subject is None else {str(traits.subject): self.subject}
         return MessageContent(self.channel, {**subject, str(traits.text): self.content})
 
+    def message_named(self, name: str) -> MessageContent:
+        """What it says, with the sequence's name for the subject of an e-mail that has none."""
+        message, traits = self.message, self.channel.traits
+        if not traits.needs_subject:
+            return message
+        return MessageContent(self.channel, {str(traits.subject): _literal(name), **message.content})
+
     def to_json(self) -> dict[str, object]:
         """As it is stored; what is not given is left out."""
         fields = msgspec.to_builtins(self) | {"maxLateness": self.lateness}
@@ -166,8 +173,8 @@ class SequenceForm(ContentReader):
             self.check_line(settings, list(steps.items()))
         self.raise_if_any()
         name = self.raw.get("name")
-        subject = _literal(name) if isinstance(name, str) else None
-        nodes = {node.id: node for step in steps.values() for node in _nodes(settings, step, subject)}
+        named = name if isinstance(name, str) else None
+        nodes = {node.id: node for step in steps.values() for node in _nodes(settings, step, named)}
         edges = tuple(Edge(one, other) for one, other in pairwise(nodes))
         return Graph(next(iter(nodes)), nodes, edges, form=Form.SEQUENCE)
 
@@ -343,17 +350,15 @@ def _literal(name: str) -> str:
     return name.replace("{{", "{ {").replace("{%", "{ %")
 
 
-def _nodes(settings: SequenceSettings, step: SequenceStep, default_subject: str | None) -> tuple[Node, Node]:
+def _nodes(settings: SequenceSettings, step: SequenceStep, name: str | None) -> tuple[Node, Node]:
     schedule = Schedule(step.day_offset, step.send_hour, settings.timezone, settings.offset_from)
-    traits, content = step.channel.traits, step.message.content
-    if traits.needs_subject and default_subject is not None:
-        content = {str(traits.subject): default_subject, **content}
+    message = step.message if name is None else step.message_named(name)
     stops = settings.on_step_failure is OnStepFailure.STOP
     send = Send(
         step.id,
         step.channel,
         (),
-        content,
+        message.content,
         retry=RULE,
         on_failure=OnFailure.ABORT if stops else OnFailure.CONTINUE,
         max_lateness=step.max_lateness,

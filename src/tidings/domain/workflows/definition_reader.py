@@ -9,15 +9,18 @@ from functools import cache
 from itertools import islice
 from typing import TypeGuard, TypeVar
 
+from tidings.domain.comparison import OF_TIME, WITHOUT_VALUE, Compare, Op
 from tidings.domain.content import template
 from tidings.domain.content.interpolation import interpolation_of
 from tidings.domain.content.template_facts import WalkVariable
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
-from tidings.domain.flow.condition import WITHOUT_VALUE, Compare, Condition, Either, Every, Neither, Op
 from tidings.domain.flow.graph import OnFailure
 from tidings.domain.flow.retry import RetryPolicy
 from tidings.domain.messages import did_you_mean, quoted, shown_number, unfit
 from tidings.domain.names import LONGEST_NAME, problem_of_name
+from tidings.domain.people.audience_filter import AllOf, AnyOf, AudienceFilter, Not, both
+from tidings.domain.people.filter_reader import FILTERS, read_leaves
+from tidings.domain.people.filter_values import problems_of_time
 from tidings.domain.storable import place_of
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
 
@@ -228,31 +231,41 @@ class Reader:
             return retry, OnFailure.ABORT
         return (replace(retry, attempts=1) if only_retry_repeats else retry), then
 
-    def condition(self, raw: object, place: str, depth: int = 0) -> Condition | None:
+    def condition(self, raw: object, place: str, depth: int = 0) -> AudienceFilter | None:
         """A condition on an edge."""
         if not isinstance(raw, Mapping) or depth > MAX_DEPTH:
-            self.add(
-                place, "a condition is {path, op, value}, {all: […]}, {any: […]} or {not: …}, not nested too deeply"
-            )
+            what = "{path, op, value}, {all: […]}, {any: […]}, {not: …} or a filter on the contact, as {tag: vip}"
+            self.add(place, f"a condition is {what}, not nested too deeply")
             return None
         if "not" in raw:
             self.known_fields(raw, ("not",), place)
             negated = self.condition(raw["not"], f"{place}.not", depth + 1)
-            return Neither(negated) if negated else None
-        for name, kind in (("all", Every), ("any", Either)):
+            return Not(negated) if negated else None
+        for name, kind in (("all", AllOf), ("any", AnyOf)):
             if name in raw:
                 self.known_fields(raw, (name,), place)
                 return kind(self._conditions(raw[name], f"{place}.{name}", depth))
-        return self._compare(raw, place)
+        return self._of_contact(raw, place) if raw.keys() & {*FILTERS} else self._compare(raw, place)
 
-    def _conditions(self, raw: object, place: str, depth: int) -> tuple[Condition, ...]:
+    def _of_contact(self, raw: Raw, place: str) -> AudienceFilter | None:
+        """What is asked of the execution's contact, as an audience asks it."""
+        self.known_fields(raw, FILTERS, place)
+        wrong: list[Problem] = []
+        parts = read_leaves({name: value for name, value in raw.items() if name in FILTERS}, place, wrong)
+        for one in wrong:
+            self.add(one.place, one.message)
+        if not parts and not wrong:
+            self.add(place, "asks nothing: leave it out")
+        return both(*parts)
+
+    def _conditions(self, raw: object, place: str, depth: int) -> tuple[AudienceFilter, ...]:
         if not isinstance(raw, list | tuple) or not 1 <= len(raw) <= MAX_CONDITIONS:
             self.add(place, f"give a list of 1 to {MAX_CONDITIONS} conditions")
             return ()
         found = [self.condition(one, f"{place}[{number}]", depth + 1) for number, one in enumerate(raw)]
         return tuple(one for one in found if one)
 
-    def _compare(self, raw: Raw, place: str) -> Condition | None:
+    def _compare(self, raw: Raw, place: str) -> AudienceFilter | None:
         self.known_fields(raw, ("path", "op", "value"), place)
         path = raw.get("path")
         if not isinstance(path, str) or not all(path.split(".")):
@@ -263,6 +276,9 @@ class Reader:
         op = self.choice(raw, "op", Op, Op.EQUALS, place)
         if ("value" in raw) == (op in WITHOUT_VALUE):
             self.add(f"{place}.value", f"{op} takes {'no' if op in WITHOUT_VALUE else 'a'} value")
+        elif op in OF_TIME:
+            for wrong in problems_of_time(raw.get("value")):
+                self.add(f"{place}.value", wrong.message)
         return Compare(tuple(path.split(".")), op, raw.get("value"))
 
 

@@ -65,6 +65,7 @@ async def read_chunk(kernel: Kernel, shard: Shard, run: LoadedRun, part: RunPart
         shard,
         Workspace(run.tenant, run.workspace),
         audience,
+        now=run.begins_at,  # every chunk of the run sees the same people, however long planning takes
         made_by=run.created_at,
         after=part.cursor_id,
         limit=JOBS_IN_A_CHUNK * kernel.limits.job_size,

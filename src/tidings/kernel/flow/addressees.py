@@ -10,6 +10,7 @@ from uuid import UUID
 
 from tidings.domain.flow.graph import Doer, Function, Send
 from tidings.domain.flow.item import Channel
+from tidings.domain.people.address import read_phone
 from tidings.domain.people.contact import CONTACT, LoadedContact, addresses_of, lack_of
 
 _NAMES_CONTACT = re.compile(rf"\{{\{{-?\s*{CONTACT}\s*[.\[]")
@@ -35,13 +36,26 @@ def addressees_of(
         return [Addressee(0, node.function)]
     if not node.to:
         return _addresses(node.channel, data.get(CONTACT), person)
-    named = [Addressee(place, fields.get(f"to.{place}", source).strip()) for place, source in enumerate(node.to)]
+    named = [
+        Addressee(place, spelled(node.channel, fields.get(f"to.{place}", source)))
+        for place, source in enumerate(node.to)
+    ]
     if len(named) > 1:
         seen: dict[str, Addressee] = {}
         for one in named:
             seen.setdefault(one.address.casefold(), one)
         named = list(seen.values())
     return named if person is None else _known(node, named, person)
+
+
+def spelled(channel: Channel, address: str) -> str:
+    """An address in one spelling: a phone number as E.164 writes it; what is none is left to the provider."""
+    if channel.traits.own_addresses != "customPhones":
+        return address.strip()
+    try:
+        return read_phone(address)
+    except ValueError:
+        return address.strip()
 
 
 def _addresses(channel: Channel, contact: object, person: LoadedContact | None) -> list[Addressee]:

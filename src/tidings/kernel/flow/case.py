@@ -127,4 +127,4 @@ async def _attach_contacts(kernel: Kernel, cases: Sequence[Case]) -> None:
         else:
             execution = case.loaded.execution
             seen = {**execution.input, CONTACT: case.person.data}
-            case.loaded = replace(case.loaded, execution=replace(execution, input=seen))
+            case.loaded = replace(case.loaded, execution=replace(execution, input=seen, contact=case.person))

@@ -39,7 +39,7 @@ from tidings.kernel.manage.job_history import Change, entry_of
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.erase import erase_work
 from tidings.kernel.readiness import know_providers
-from tidings.kernel.render.renderer import Rendered, RenderJob
+from tidings.kernel.render.renderer import RenderJob
 from tidings.kernel.senders import know_senders, sent_by
 from tidings.kernel.start.event import load_event_work
 from tidings.log import log
@@ -219,7 +219,7 @@ async def _render(
     crash_points.reach("after_render")
     await know_senders(kernel, {run.where for run in runs.values()}, now)
     made = [
-        sent_by(kernel, runs[item.id].where, message, result.fields) if isinstance(result, Rendered) else result
+        sent_by(kernel, runs[item.id].where, message, result)
         for item, message, result in zip(fresh, messages, rendered, strict=True)
     ]
     results = list(zip(fresh, made, strict=True))

@@ -104,9 +104,7 @@ def _planned(
 def _payload(kernel: Kernel, case: Case, node: Doer, result: Rendered | RenderFailed) -> tuple[Payload, str | None]:
     """What a provider gets, and why it gets nothing, if so."""
     if isinstance(node, Send):
-        if isinstance(result, RenderFailed):
-            return {}, result.reason
-        made = sent_by(kernel, case.loaded.workspace, node.message, result.fields)
+        made = sent_by(kernel, case.loaded.workspace, node.message, result)
         return ({}, made.reason) if isinstance(made, RenderFailed) else (made, None)
     fields, failure = (result.fields, None) if isinstance(result, Rendered) else ({}, result.reason)
     seconds = f"{node.timeout.total_seconds():g}"

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.people.audience import Audience
-from tidings.domain.people.audience_filter import AudienceFilter, NamedContacts
+from tidings.domain.people.audience_filter import AudienceFilter, NamedContacts, both
 from tidings.kernel.kernel import Kernel
 from tidings.storage import audience as storage
 from tidings.storage.audience import Picked
@@ -33,14 +33,15 @@ async def next_chunk(
     workspace: Workspace,
     audience: Audience,
     *,
+    now: datetime,
     made_by: datetime,
     after: UUID | None,
     limit: int,
 ) -> Chunk:
-    """Return the next people of one shard, without contacts made after `made_by`."""
+    """Return the next people of one shard as the audience is at `now`, without contacts made after `made_by`."""
     # Each source is read for a whole chunk, so the first of all sources together are the first there are.
     ways = [
-        await pick(kernel, shard, workspace, wanted, made_by=made_by, after=after, limit=limit)
+        await pick(kernel, shard, workspace, wanted, now=now, made_by=made_by, after=after, limit=limit)
         for wanted in _ways_in(kernel, shard, audience, after)
     ]
     merged = sorted({one.id: one for way in ways for one in way}.values(), key=lambda one: one.id)
@@ -57,7 +58,7 @@ def _ways_in(kernel: Kernel, shard: Shard, audience: Audience, after: UUID | Non
         yield audience.filter
     ids = tuple(id for id in audience.contact_ids if kernel.shard_of(id) == shard and (after is None or id > after))
     if ids:
-        yield NamedContacts(ids)
+        yield both(NamedContacts(ids), *audience.without)
 
 
 async def pick(
@@ -66,7 +67,8 @@ async def pick(
     workspace: Workspace,
     wanted: AudienceFilter,
     *,
-    made_by: datetime,
+    now: datetime,
+    made_by: datetime | None = None,
     after: UUID | None,
     limit: int,
 ) -> list[Picked]:
@@ -76,7 +78,8 @@ async def pick(
         shard=shard,
         workspace=workspace,
         wanted=wanted,
-        made_by=made_by,
+        now=now,
+        made_by=made_by or now,
         after=after,
         limit=limit,
     )
@@ -84,12 +87,12 @@ async def pick(
 
 
 async def every_chunk(
-    kernel: Kernel, shard: Shard, workspace: Workspace, audience: Audience, *, made_by: datetime, limit: int
+    kernel: Kernel, shard: Shard, workspace: Workspace, audience: Audience, *, now: datetime, limit: int
 ) -> AsyncIterator[Chunk]:
     """Yield all of one shard's people, a chunk at a time."""
     after: UUID | None = None
     while True:
-        chunk = await next_chunk(kernel, shard, workspace, audience, made_by=made_by, after=after, limit=limit)
+        chunk = await next_chunk(kernel, shard, workspace, audience, now=now, made_by=now, after=after, limit=limit)
         yield chunk
         if chunk.finished:
             return

@@ -17,7 +17,7 @@ from tidings.domain.content.lacks import attributes_in
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane, Stop
 from tidings.domain.people.audience import Audience
-from tidings.domain.people.audience_filter import NamedContacts
+from tidings.domain.people.audience_filter import NamedContacts, both
 from tidings.domain.workflows.requirements import templates_in
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.audience_chunks import count_lacking, pick
@@ -90,9 +90,17 @@ class _EnrolledBatch:
         for ids in _chunks(named, CHUNK):
             people = await find_people(self.kernel, shard, self.workspace, ids)
             self.counts.not_found += len(ids) - len(people)
-            await self._enroll(shard, people)
+            await self._enroll(shard, await self._included(shard, people))
         if self.audience.has_filter:
             await self._enroll_matching(shard, excluded | set(named))
+
+    async def _included(self, shard: Shard, people: Sequence[Picked]) -> Sequence[Picked]:
+        """Return those of some named contacts whom no filter excludes."""
+        if not self.audience.without:
+            return people
+        wanted = both(NamedContacts(tuple(one.id for one in people)), *self.audience.without)
+        now = self.enroller.now
+        return await pick(self.kernel, shard, self.workspace, wanted, now=now, after=None, limit=len(people))
 
     async def _enroll_matching(self, shard: Shard, without: Collection[UUID]) -> None:
         """Enroll the contacts that match, a chunk at a time; look one by one at those it leaves out."""
@@ -107,6 +115,7 @@ class _EnrolledBatch:
                     shard,
                     self.workspace,
                     wanted,
+                    now=self.enroller.now,
                     made_by=await self.kernel.clock.now(),
                     after=after,
                     limit=CHUNK,
@@ -154,7 +163,7 @@ async def in_every_shard(kernel: Kernel, work: Callable[[Shard], Awaitable[None]
 async def find_people(kernel: Kernel, shard: Shard, workspace: Workspace, ids: Sequence[UUID]) -> Sequence[Picked]:
     """Return those of these contacts that exist in this workspace, in the order of their ids."""
     now = await kernel.clock.now()
-    return await pick(kernel, shard, workspace, NamedContacts(tuple(ids)), made_by=now, after=None, limit=len(ids))
+    return await pick(kernel, shard, workspace, NamedContacts(tuple(ids)), now=now, after=None, limit=len(ids))
 
 
 async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: Stop | None) -> int:
@@ -164,7 +173,7 @@ async def stop_chosen(kernel: Kernel, workflow_id: UUID, choice: Choice, stop: S
 
     async def stop_shard(shard: Shard) -> None:
         nonlocal stopped
-        async for page in _chosen(kernel, shard, workflow_id, choice):
+        async for page in _chosen(kernel, shard, workflow_id, choice, now):
             ids = [id for id, meant in page.items() if meant]
             asked = await stop_some(kernel, shard, ids, stop, now) if ids else set()
             stopped += len(asked)  # not in one expression with the await: shards add up concurrently
@@ -184,10 +193,11 @@ async def stop_some(kernel: Kernel, shard: Shard, ids: Sequence[UUID], stop: Sto
 
 
 async def _chosen(
-    kernel: Kernel, shard: Shard, workflow_id: UUID, choice: Choice
+    kernel: Kernel, shard: Shard, workflow_id: UUID, choice: Choice, now: datetime
 ) -> AsyncIterator[Mapping[UUID, bool]]:
     if choice.contact_ids is None:
-        async for page in _walk(kernel, shard, workflow_id, partial(enroll.choose_enrollments, choice=choice)):
+        look = partial(enroll.choose_enrollments, choice=choice, now=now)
+        async for page in _walk(kernel, shard, workflow_id, look):
             yield page
         return
     for ids in _chunks([id for id in choice.contact_ids if kernel.shard_of(id) == shard], LOOK_CHUNK):
@@ -196,6 +206,7 @@ async def _chosen(
             shard=shard,
             workflow_id=workflow_id,
             choice=choice,
+            now=now,
             contact_ids=ids,
         )
         yield await kernel.db.persist(find, alone=True)

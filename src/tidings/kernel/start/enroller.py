@@ -149,7 +149,7 @@ class Enroller:
         *,
         include_cancelled: bool = False,
     ) -> None:
-        self._kernel, self._sequence, self._triggered_by, self._now = kernel, sequence, triggered_by, now
+        self._kernel, self._sequence, self._triggered_by, self.now = kernel, sequence, triggered_by, now
         self._include_cancelled = include_cancelled
         self._times = FirstTimes(sequence.graph, now)
         home = sequence.workspace
@@ -163,7 +163,7 @@ class Enroller:
         async def write(tx: Tx) -> EnrolledChunk:
             workspace = self._sequence.workspace
             picked = await enroll.find_next_contacts(
-                tx, shard=shard, workspace=workspace, wanted=wanted, after=after, limit=CHUNK
+                tx, shard=shard, workspace=workspace, wanted=wanted, now=self.now, after=after, limit=CHUNK
             )
             new = await self._enroll_first(tx, shard, picked)
             due_at = None if self._times.by_zone else self._times.due_at[0]
@@ -185,14 +185,14 @@ class Enroller:
             workflow_id=sequence.workflow_id,
             key_scope=self._key_scope,
             version_id=sequence.version_id,
-            milliseconds=milliseconds_of(self._now),
+            milliseconds=milliseconds_of(self.now),
             salt=self._salt,
             by_zone=times.by_zone,
             zones=times.zones,
             frontiers=times.frontiers,
             cursor=sequence.graph.entry,
             triggered_by=self._triggered_by,
-            now=self._now,
+            now=self.now,
         )
 
     async def _enqueue(self, tx: Tx, shard: Shard, ids: Collection[UUID], due_at: datetime | None) -> None:
@@ -222,7 +222,7 @@ class Enroller:
         return share
 
     def _request(self, person: Picked, number: int) -> _Request:
-        return _Request(person, enrollment_id(person.id, number, self._salt, self._now), number)
+        return _Request(person, enrollment_id(person.id, number, self._salt, self.now), number)
 
     async def _judge(
         self, shard: Shard, requests: Sequence[_Request], share: EnrolledShare, tried: set[UUID]
@@ -271,7 +271,7 @@ class Enroller:
                 contact_ids=[request.person.id for request in requests],
                 numbers=[str(request.number) for request in requests],
                 plans=list(plans.values()),
-                now=self._now,
+                now=self.now,
             )
             await self._enqueue(tx, shard, new, due_at=None)
             crash_points.reach("before_enroll_commit")

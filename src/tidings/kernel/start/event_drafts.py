@@ -78,7 +78,7 @@ def _drafts(
     """The items of one step; one that cannot be sent says why, and is stored all the same."""
     step = intent.step
     route, failure = _route(kernel, workspace, step.channel)
-    made = sent_by(kernel, workspace, step.message, result.fields) if isinstance(result, Rendered) else result
+    made = sent_by(kernel, workspace, step.message, result)
     payload: Payload = {} if isinstance(made, RenderFailed) else made
     failure = failure or (made.reason if isinstance(made, RenderFailed) else None)
     send_at, late = now, None

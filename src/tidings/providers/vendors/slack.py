@@ -1,7 +1,7 @@
 """Chat through a Slack app's bot token: resolvable, since each message carries our key in its metadata.
 
-What became of a message is read in the history of its channel, which is the channel itself: what is not there after
-ten minutes is seen by nobody. That needs the scope channels:history (groups:history, im:history), the app in the
+What is in the history of its channel was posted; what is not may have been deleted, or be listed later, and stays in
+doubt. That needs the scope channels:history (groups:history, im:history), the app in the
 channel, and the channel's id; without them nothing can be told. Slack says of internal_error and fatal_error that some
 part of the operation may have succeeded.
 """
@@ -22,7 +22,7 @@ from tidings.domain.connections.kind import (
 )
 from tidings.domain.flow.item import Marked, Payload
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found, Provider, Resolvable
+from tidings.domain.flow.provider import CannotTell, Doubtful, Evidence, Found, Provider, Resolvable
 from tidings.providers.http_request import HttpRequest
 from tidings.providers.message_fields import is_default
 from tidings.providers.slack_text import slack_text
@@ -78,7 +78,7 @@ _ABOUT_THE_PLACE = frozenset(
 class Slack:
     """chat.postMessage, and conversations.history after doubt."""
 
-    provider_class = Resolvable(authoritative=True, settle=timedelta(minutes=10))
+    provider_class = Resolvable(authoritative=False, settle=timedelta(minutes=1))
 
     def __init__(self, url: str, token: str, channel: str, sender: str) -> None:
         self._url, self._channel, self._sender = url, channel, sender
@@ -141,7 +141,8 @@ class Slack:
                 return found
             cursor = _cursor(said)
             if not cursor:
-                return CannotTell("the history has no further page") if said.get("has_more") else Absent()
+                # Somebody may have deleted it, and Slack promises no moment at which it would be there.
+                return CannotTell("the history of the channel does not have it")
             query |= {"cursor": cursor}
         return CannotTell("the channel has more messages since then than are read")
 

@@ -1,12 +1,10 @@
 -- Parts of statements about contacts, each said once: {name} in a statement stands for the part of that name.
 -- found… are ways to find contacts, each along one index; …_is and the like are what a filter asks of contact c.
-
--- part: contact_fields
-c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens, c.company, c.status, c.time_zone, c.locale,
-c.tags, c.attributes, c.consent, c.suppressions
+-- A comparison asks it of [seen], what c has at a path, in the [order] of its operator: seen_… stands for the first.
 
 -- part: contact_columns
-{contact_fields}, c.created_at, c.updated_at
+c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens, c.company, c.status, c.time_zone, c.locale,
+c.tags, c.attributes, c.consent, c.suppressions, c.created_at, c.updated_at
 
 -- part: given_arrays
 -- What is given of contacts, as arrays: null leaves a field as it is, an empty string clears it.
@@ -69,8 +67,29 @@ lower(c.company) = lower(:value::text)
 -- part: tag_is
 lower(c.tags::text)::text[] @> array[lower(:value::text)]
 
--- part: attributes_is
-c.attributes @> :value::jsonb
+-- part: tags_any
+lower(c.tags::text)::text[] && lower(:value::text[]::text)::text[]
+
+-- part: tags_all
+lower(c.tags::text)::text[] @> lower(:value::text[]::text)::text[]
+
+-- part: tags_none
+not lower(c.tags::text)::text[] && lower(:value::text[]::text)::text[]
+
+-- part: has_is
+-- In one of the columns that hold it, as in `addresses`.
+(c.email is not null and 'email' = any(:value::text[])) or (c.whatsapp is not null and 'whatsapp' = any(:value::text[]))
+or (c.phone is not null and 'phone' = any(:value::text[]))
+or (c.push_tokens <> '{}' and 'push_tokens' = any(:value::text[]))
+
+-- part: consent_said
+c.consent @> :value::jsonb
+
+-- part: consent_unknown
+not c.consent ?| :value::text[]
+
+-- part: allows_is
+not c.suppressions ? :value and (c.consent -> :value::text ->> 'status') is distinct from 'withdrawn'
 
 -- part: text_is
 -- Somewhere in what people are known by.
@@ -78,3 +97,50 @@ strpos(lower(concat_ws(' ', c.external_id, c.name, c.email, c.phone, c.whatsapp,
 
 -- part: id_is
 c.id = any(:value::uuid[])
+
+-- part: seen_attributes
+c.attributes #> :path::text[]
+
+-- part: seen_field
+to_jsonb(case :path::text when 'externalId' then c.external_id when 'name' then c.name when 'email' then c.email
+                          when 'phone' then c.phone when 'whatsapp' then c.whatsapp when 'company' then c.company
+                          when 'status' then c.status when 'timeZone' then c.time_zone when 'locale' then c.locale end)
+
+-- part: seen_createdAt
+c.created_at
+
+-- part: seen_updatedAt
+c.updated_at
+
+-- part: exists_seen
+jsonb_typeof([seen]) <> 'null'
+
+-- part: equals_number
+number_in([seen]) = any(:value::numeric[])
+
+-- part: equals_text
+text_in([seen]) = any(lower(:value::text[]::text)::text[])
+
+-- part: equals_truth
+truth_in([seen]) = any(:value::boolean[])
+
+-- part: contains_number
+contains_number([seen], :value::numeric)
+
+-- part: contains_text
+contains_text([seen], lower(:value::text))
+
+-- part: contains_truth
+contains_truth([seen], :value::boolean)
+
+-- part: number
+number_in([seen]) [order] :value::numeric
+
+-- part: text
+text_in([seen]) collate "C" [order] lower(:value::text) collate "C"
+
+-- part: moment
+moment_in([seen]) [order] :value::timestamptz
+
+-- part: time
+[seen] [order] :value::timestamptz

@@ -13,11 +13,14 @@ o.attempts + case when o.in_doubt then (
 retry_at, first_marked_at as first_called_at, provider_message_id, error,
 encode(idempotency_key, 'hex') as idempotency_key, created_at, finalized_at
 
--- part: is_asked_for
-tenant_id = :tenant and workspace_id = :workspace
-       and (:status::text is null or status = :status)
+-- part: is_of_state
+(:status::text is null or status = :status)
        and (:channel::text is null or channel = :channel)
        and (:in_doubt::boolean is null or in_doubt = :in_doubt)
+
+-- part: is_asked_for
+tenant_id = :tenant and workspace_id = :workspace
+       and {is_of_state}
        and id >= :since and id < :before
 
 -- name: show_outbox_item
@@ -91,6 +94,43 @@ select {item_columns}
    and tenant_id is not distinct from :tenant and workspace_id is not distinct from :workspace
  order by id desc
  limit :limit;
+
+-- name: list_outbox_of_run_by_status
+-- The items of one run with a status, newest first. Each job counts its items by status in the commit of the fact, so only
+-- jobs that have some are looked at: where one in fifty of their items has it, between the ids of the first and the last of
+-- them, as above, until the page is full; where fewer have it, by the index of jobs.
+with counted as materialized (
+    select id, planned,
+           case when :status = 'sent' then sent when :status = 'called' then called when :status = 'posted' then posted
+                when :status = 'failed' then failed when :status = 'skipped' then skipped
+                else planned - sent - called - posted - failed - skipped end as matching
+      from jobs
+     where shard = :shard and run_id = :run_id and tenant_id = :tenant and workspace_id = :workspace
+), holding as materialized (
+    select id, left(id::text, 18) as chunk, planned, matching from counted where matching > 0
+), few as materialized (
+    -- Their place in time is not looked at here, or a plan for any values would go by it.
+    select id
+      from outbox
+     where (select 50 * sum(matching) < sum(planned) from holding)
+       and shard = :shard and run_id = :run_id and job_id = any(array(select id from holding)) and {is_of_state}
+), found as materialized (
+    select id from few where id >= :since and id < :before
+    union all
+    (select id
+       from outbox
+      where (select 50 * sum(matching) >= sum(planned) from holding)
+        and shard = :shard and id >= :since and id < :before
+        and id >= (select min(chunk) || '-0000-000000000000' from holding)::uuid
+        and id <= (select max(chunk) || '-ffff-ffffffffffff' from holding)::uuid
+        and run_id is not distinct from :run_id and {is_of_state}
+      order by id desc
+      limit :limit)
+)
+select {item_columns}
+  from outbox o
+ where o.shard = :shard and o.id = any(array(select id from found order by id desc limit :limit))
+ order by id desc;
 
 -- name: list_outbox_of_contact
 -- The items for one contact, whatever they belong to, newest first. By their own index first, as above.

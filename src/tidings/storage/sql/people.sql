@@ -1,6 +1,6 @@
 -- name: load_people
 -- Contacts as templates see them. Those that were deleted, too: work that was begun for one must learn that it is gone.
-select {contact_fields}, c.deleted_at is not null as is_deleted
+select {contact_columns}, c.deleted_at is not null as is_deleted
   from contacts c
  where c.shard = :shard and c.id = any(:ids::uuid[]);
 

@@ -42,12 +42,12 @@ PathsOf = Callable[[Expression], Iterator[Path]]
 
 def printed(parsed: ParsedTemplate) -> Iterator[FoundPath]:
     """Yield the paths that are output without `default`."""
-    return _found(parsed, _Reading(parsed.partials, _printed_by, _paths_without_default))
+    return _found(parsed, _PathReader(parsed.partials, _printed_by, _paths_without_default))
 
 
 def named(parsed: ParsedTemplate) -> Iterator[FoundPath]:
     """Yield every path, be it printed, tested, passed on or looped over."""
-    return _found(parsed, _Reading(parsed.partials, _expressions_of, _every_path))
+    return _found(parsed, _PathReader(parsed.partials, _expressions_of, _every_path))
 
 
 def fixed_text(parsed: ParsedTemplate) -> str:
@@ -55,14 +55,14 @@ def fixed_text(parsed: ParsedTemplate) -> str:
     return "".join(_fixed(parsed.template, parsed.partials))
 
 
-def _found(parsed: ParsedTemplate, reading: "_Reading") -> Iterator[FoundPath]:
+def _found(parsed: ParsedTemplate, reading: "_PathReader") -> Iterator[FoundPath]:
     yield from reading.read(parsed.template)
     if parsed.layout:
         wanted = reading.read(parsed.layout)
         yield from (FoundPath(path, 0) for path, _ in wanted if path[0] != CONTENT)
 
 
-class _Reading:
+class _PathReader:
     """Reads templates for one purpose: which expressions of a node count, and which paths of an expression."""
 
     def __init__(
