@@ -65,12 +65,12 @@ class Mail:
 
 
 @contextmanager
-def mail_server(refuses: Callable[[], str | None] = lambda: None) -> Iterator[tuple[Mail, int]]:
+def mail_server(refuses: Callable[[], str | None] = lambda: None, **more: Any) -> Iterator[tuple[Mail, int]]:
     mail = Mail(refuses)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    controller = Controller(mail, hostname="127.0.0.1", port=port)
+    controller = Controller(mail, hostname="127.0.0.1", port=port, **more)
     controller.start()
     try:
         yield mail, port

@@ -5,7 +5,7 @@ within seconds. What the operator has set up for every workspace is listed with 
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
@@ -23,11 +23,13 @@ from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.readiness import live_staff
 from tidings.resources.connection_shown import Look, shown_kind
+from tidings.resources.connection_trials import ConnectionTrials
+from tidings.resources.runs import Runs
 from tidings.storage import connections, resolve, rests, routes
 from tidings.storage.acting import for_caller
 from tidings.storage.connections import ListedConnection, SealedConnection
 from tidings.storage.database import Tx
-from tidings.views.connections import ProviderConnection, ProviderKindView
+from tidings.views.connections import ConnectionTest, ProviderConnection, ProviderKindView
 
 __all__ = ["Connections"]
 
@@ -42,8 +44,9 @@ Kinds = list[ProviderKindView]
 class Connections:
     """The connections of every workspace; one of another workspace is not found."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, runs: Runs) -> None:
         self._kernel = kernel
+        self._trials = ConnectionTrials(kernel, runs)
 
     async def create(self, caller: Caller, given: Given) -> ProviderConnection:
         """Add a connection, last in the order unless it says otherwise; raise Conflict if its name is taken."""
@@ -114,6 +117,20 @@ class Connections:
         for until in ended[-1:]:
             await wake_early(self._kernel, until, now)
         return await self.get(caller.workspace, id)
+
+    async def test(
+        self, caller: Caller, id: UUID, to: str, content: Given | None = None, *, wait: timedelta = timedelta()
+    ) -> ConnectionTest:
+        """Send one real message through a connection; return what became of it, after a wait for that."""
+        one = await self._listed(caller.workspace, id)
+        if not one.is_enabled:
+            raise Conflict(f"connection {one.name!r} is disabled: enable it first")
+        return await self._trials.start(caller, one, to, content, wait)
+
+    async def tested(self, workspace: Workspace, id: UUID, run_id: UUID) -> ConnectionTest:
+        """Return what became of a test of a connection."""
+        await self._listed(workspace, id)
+        return await self._trials.look(workspace, run_id)
 
     async def get(self, workspace: Workspace, id: UUID) -> ProviderConnection:
         """Return one connection, or raise NotFound."""

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.connections.connection import WorkspaceConnection
-from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
@@ -74,6 +74,15 @@ async def forget_credentials(
     tx: Tx, *, workspace: Workspace, id: UUID, sealed: bytes, version: int, now: datetime
 ) -> UUID | None:
     """Remove credentials that no key opens; None when they have been set anew or removed since they were read."""
+
+
+async def read_dialogue(tx: Tx, *, shard: Shard, workspace: Workspace, id: UUID) -> Sequence[str] | None:
+    """The lines of the last call of a test; None before there was one."""
+    row = await tx.fetch_one(
+        _SQL["read_dialogue"], shard=shard, id=id, tenant=workspace.tenant, workspace=workspace.name
+    )
+    lines = row["result"].get("dialogue") if row and isinstance(row["result"], dict) else None
+    return lines if isinstance(lines, list) else None
 
 
 def place_of_credentials(workspace: Workspace, id: str) -> tuple[str, ...]:

@@ -37,6 +37,22 @@ class ProviderConnection(View, frozen=True, kw_only=True):
     updated_at: Time | None = None
 
 
+class ConnectionTest(View, frozen=True, kw_only=True):
+    """One real message through a connection: what became of it, and what was said."""
+
+    run_id: Annotated[Id, doc("The run of one item that it is; `/v1/runs` shows it as a test.")]
+    item_id: Annotated[Id | None, doc("Null until it is written.")] = None
+    status: Annotated[str, doc("The item's status, or `in_doubt`.", "sent")] = "queued"
+    done: Annotated[bool, doc("Whether it was called for; ask again if not.")] = False
+    error: str | None = None
+    dialogue: Annotated[
+        Sequence[str],
+        doc(
+            "What was said: > by us, < by the server; secrets are struck out.", ["> POST https://api.resend.com/emails"]
+        ),
+    ] = ()
+
+
 class KindSetting(View, frozen=True, kw_only=True):
     """Something that a provider must or may be told."""
 

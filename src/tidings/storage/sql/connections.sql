@@ -72,3 +72,9 @@ update connections
    set credentials = null, credential_names = '{}', version = :version, updated_at = :now
  where tenant_id = :tenant and workspace_id = :workspace and id = :id and credentials = :sealed
 returning id;
+
+-- name: read_dialogue
+-- What was said in the last call of a test.
+select result
+  from outbox
+ where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace;
