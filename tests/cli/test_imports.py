@@ -38,9 +38,9 @@ HEAVY = SERVERS | {"cryptography", "httpx2", "httpcore2", "liquid", "structlog",
 ENGINES = {"asyncpg", "tidings.engine", "tidings.wiring", "uvloop"}
 GROUPS_MODULES = {f"tidings.cli.{ELSEWHERE.get(name, (name.replace('-', '_'),))[0]}" for name in GROUPS}
 WORKERS = {"tidings.kernel.flow.executions", "tidings.kernel.flow.jobs", "tidings.kernel.campaigns.rollup"}
-MOST_OF_OURS = 170
+MOST_OF_OURS = 195
 MOST_MODULES = 510
-"""Some more than `workflows list` imports on Python 3.11: 158 of ours, 460 in all."""
+"""Some more than `workflows list` imports on Python 3.11: 188 of ours, 490 in all."""
 
 
 def modules(ended: "subprocess.CompletedProcess[str]") -> set[str]:

@@ -51,7 +51,7 @@ from tidings.views.workspaces import TenantSettings, WorkspaceSettings
 
 Like = type[View]
 PRINTS_NO_DATA = {"worker", "serve", "up"}
-ELSEWHERE = {"demo"}  # test_demo.py plays it, and looks at its keys
+ELSEWHERE = {"demo", "sink"}  # test_demo.py and test_sink.py play them, and look at their keys
 WELCOME = """
 name: welcome
 entryNodeId: hello

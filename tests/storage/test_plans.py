@@ -310,8 +310,8 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
         " select 1, id, 't', 'w', id, 'n', 1, 0, 'email', 'p', 'r', '{}', 'queued', g % 1000 = 0,"
         " place_of(id) || substr(sha256(g::text::bytea), 1, 24),"
         f" 1, {at}, {at}, case when g % 10 = 0 then id end {rows}",
-        f"insert into attempts (shard, item_id, tenant_id, workspace_id, attempt, outcome, error, started_at,"
-        f" ended_at) select 1, id, 't', 'w', 1, 'rejected', 'e', {at}, {at} {rows}",
+        f"insert into attempts (shard, item_id, tenant_id, workspace_id, attempt, provider, outcome, error, started_at,"
+        f" ended_at) select 1, id, 't', 'w', 1, 'p', 'rejected', 'e', {at}, {at} {rows}",
         "insert into execution_log (shard, execution_id, tenant_id, workspace_id, node, visit, status, at)"
         f" select 1, id, 't', 'w', 'n', 1, 'completed', {at} {rows}",
         "insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, at)"
