@@ -1,6 +1,7 @@
 """The only file that knows every layer: it turns a Config into an Engine."""
 
 import importlib
+import os
 import shlex
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -10,10 +11,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from tidings.config import Config, LogFormat, RowSecurity, load_config, read_config, variable
+from tidings.domain.caller import Caller
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.connections.kind import ProviderKind
 from tidings.domain.connections.vendors import Vendors
-from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
+from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid, ProblemsFound
+from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
 from tidings.domain.people.address import use_region
@@ -203,7 +206,36 @@ async def open_engine(
     kernel = Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks), vendors)
     if may_migrate:  # a command that only looks changes nothing, whatever it was started with
         await _declare(kernel, is_service=is_service)
-    return Engine(kernel)
+    engine = Engine(kernel)
+    if may_migrate and config.connect:
+        await _connect(engine, config)
+    return engine
+
+
+async def _connect(engine: Engine, config: Config) -> None:
+    """Have the workspace of the first key send through the connections that the settings describe."""
+    caller = Caller(Workspace(), "settings")
+    for name, given in config.connect.items():
+        try:
+            await engine.connections.declare(caller, name, _with_variables(name, given))
+        except ProblemsFound as error:
+            await engine.close()
+            raise ConfigInvalid(f"{variable('connect')}: connection {name!r}: {error}") from error
+
+
+def _with_variables(name: str, given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a connection with its credentials: `$NAME` is what the environment has under that name."""
+    credentials = given.get("credentials", {})
+    if not isinstance(credentials, Mapping):
+        return given
+    found: dict[str, object] = {}
+    for key, value in credentials.items():
+        if isinstance(value, str) and value.startswith("$"):
+            if value[1:] not in os.environ:
+                raise ConfigInvalid(f"connection {name!r} takes {key} from {value}, which is not set")
+            value = os.environ[value[1:]]  # noqa: PLW2901 – what it stands for
+        found[str(key)] = value
+    return {**given, "credentials": found}
 
 
 def _with_region(config: Config) -> Config:

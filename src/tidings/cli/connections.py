@@ -18,7 +18,13 @@ from tidings.domain.errors import NotFound
 from tidings.domain.messages import did_you_mean, quoted
 
 if TYPE_CHECKING:
-    from tidings.views.connections import ConnectionTest, KindSetting, ProviderConnection, ProviderKindView
+    from tidings.views.connections import (
+        ConnectionActivity,
+        ConnectionTest,
+        KindSetting,
+        ProviderConnection,
+        ProviderKindView,
+    )
 
 app = typer.Typer()
 SUCCESSES = ("sent", "called", "posted")
@@ -78,6 +84,23 @@ def _print(one: "ProviderConnection") -> None:
         "credentials set": ", ".join(one.credentials),
     }
     print_fields({**shown, "limits": in_words(one.limits), "sticky": one.sticky, "updated": one.updated_at})
+    if one.activity:
+        _print_activity(one.activity)
+
+
+def _print_activity(done: "ConnectionActivity") -> None:
+    print_fields(
+        {
+            "sent in 10 minutes": done.sent,
+            "failed in 10 minutes": done.failed,
+            "per minute": done.per_minute,
+            "seconds per call": done.average_seconds,
+            "in doubt": done.in_doubt,
+            "used of its limits": in_words(done.used) if done.used else None,
+        }
+    )
+    rows = [{"at": one.ended_at, "outcome": one.outcome, "error": one.error} for one in done.last_errors]
+    print_table("last errors", rows, empty="no attempt has failed lately")
 
 
 def _says(words: str) -> "Callable[[ProviderConnection], None]":

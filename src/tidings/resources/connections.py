@@ -12,7 +12,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
-from tidings.domain.connections.connection import WorkspaceConnection
+from tidings.domain.connections.connection import WorkspaceConnection, provider_name
 from tidings.domain.connections.form import ConnectionDraft, left_after, names_after, read_connection
 from tidings.domain.errors import ConfigInvalid, Conflict, FieldsInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
@@ -22,6 +22,7 @@ from tidings.kernel.gate.trials import wake_early
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.readiness import live_staff
+from tidings.resources.connection_activity import read_activity
 from tidings.resources.connection_shown import Look, shown_kind
 from tidings.resources.connection_trials import ConnectionTrials
 from tidings.resources.runs import Runs
@@ -66,6 +67,27 @@ class Connections:
 
         await self._persist(caller, id, "created", {"name": draft.name, "provider": made.kind}, now, write)
         return await self.get(caller.workspace, id)
+
+    async def declare(self, caller: Caller, name: str, given: Given) -> None:
+        """Have a connection be as the settings say: add it, change it, or leave it where it is so already."""
+        there = next((one for one in await self._list(caller.workspace) if one.name == name), None)
+        if there is None:
+            try:
+                await self.create(caller, {**given, "name": name})
+            except Conflict:  # another process starts with the same settings
+                return
+        elif not await self._is_as(caller.workspace, there, given):
+            await self.update(caller, there.id, {key: value for key, value in given.items() if key != "channel"})
+
+    async def _is_as(self, workspace: Workspace, one: ListedConnection, given: Given) -> bool:
+        draft = read_connection(given, self._kernel.vendors.kinds, one)
+        stored = await self._kernel.db.persist(
+            partial(connections.lock_connection, workspace=workspace, id=one.id), alone=True
+        )
+        if stored is None or _with(stored, draft) != stored:
+            return False
+        known = open_credentials(self._kernel.vault, stored)
+        return left_after(known, draft.credentials) == known
 
     async def update(self, caller: Caller, id: UUID, given: Given) -> ProviderConnection:
         """Change what is given; a setting or a credential that is null is taken away."""
@@ -136,7 +158,7 @@ class Connections:
         """Return one connection, or raise NotFound."""
         for one in await self.list(workspace):
             if one.id == id:
-                return one
+                return await self._with_activity(workspace, one)
         raise _not_found(id)
 
     async def find(self, workspace: Workspace, name: str) -> ProviderConnection:
@@ -144,7 +166,7 @@ class Connections:
         listed = await self.list(workspace)
         for one in listed:
             if one.name == name:
-                return one
+                return await self._with_activity(workspace, one)
         meant = did_you_mean(name, [one.name for one in listed])
         raise NotFound(f"there is no connection {quoted(name)}{meant}; `tidings connections list` shows what is")
 
@@ -215,6 +237,12 @@ class Connections:
             if one.id == id:
                 return one
         raise _not_found(id)
+
+    async def _with_activity(self, workspace: Workspace, one: ProviderConnection) -> ProviderConnection:
+        if one.operators:
+            return one
+        activity = await read_activity(self._kernel, workspace, provider_name(one.provider, one.id))
+        return replace(one, activity=activity)
 
     async def _look(self) -> Look:
         now, staff = await self._kernel.clock.now(), await live_staff(self._kernel)

@@ -10,6 +10,7 @@ from tidings.domain.connections.connection import WorkspaceConnection
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
+from tidings.views.executions import Attempt
 
 _SQL = load("connections")
 
@@ -25,6 +26,14 @@ class ListedConnection(WorkspaceConnection, frozen=True, kw_only=True):
 
     created_at: datetime
     updated_at: datetime
+
+
+class ProviderSum(msgspec.Struct, frozen=True):
+    """How many items were sent and have failed, and how long the calls of those sent took together."""
+
+    sent: int
+    failed: int
+    seconds: float
 
 
 @_SQL.statement
@@ -74,6 +83,23 @@ async def forget_credentials(
     tx: Tx, *, workspace: Workspace, id: UUID, sealed: bytes, version: int, now: datetime
 ) -> UUID | None:
     """Remove credentials that no key opens; None when they have been set anew or removed since they were read."""
+
+
+@_SQL.statement
+async def sum_up_provider(tx: Tx, *, shard: Shard, workspace: Workspace, provider: str, since: UUID) -> ProviderSum:
+    """What became, in one shard, of a connection's items that are not older than an id."""
+
+
+@_SQL.statement
+async def count_doubt_of_provider(tx: Tx, *, shard: Shard, workspace: Workspace, provider: str) -> int:
+    """How many of a connection's items are in doubt, in one shard."""
+
+
+@_SQL.statement
+async def list_errors_of_provider(
+    tx: Tx, *, shard: Shard, workspace: Workspace, provider: str, since: UUID, limit: int
+) -> list[Attempt]:
+    """The last attempts with a connection that did not succeed, in one shard."""
 
 
 async def read_dialogue(tx: Tx, *, shard: Shard, workspace: Workspace, id: UUID) -> Sequence[str] | None:
