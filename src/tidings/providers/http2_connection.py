@@ -23,7 +23,7 @@ from tidings.providers.http_request import LATE, HttpAnswer, HttpRequest, NoAnsw
 
 LARGEST_HEAD = 65_536
 _LARGEST_TABLE = 4_096
-"""Bytes of headers that are remembered to be written shorter, whatever a server would allow: each is compared with all."""
+"""Bytes of headers that are remembered, whatever a server would allow: each that is written is compared with all."""
 _MOST_UNASKED = 10_000
 """Frames without a part of an answer (PING, SETTINGS, unknown ones): many are replied to, and all take our time."""
 _MOST_STREAMS = 2**30
