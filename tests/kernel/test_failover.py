@@ -13,7 +13,7 @@ from tests.kernel.scenes import Sql, claim, deploy, email, graph, row, start, st
 from tests.stored import TESTER
 from tidings.domain.flow.item import Fence
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.flow.provider import Keyed
+from tidings.domain.flow.provider import Keyed, ProviderClass, Resolvable
 from tidings.engine import Engine
 from tidings.storage import outbox
 from tidings.storage.database import Database
@@ -314,3 +314,45 @@ async def test_only_what_cannot_have_arrived_moves_and_only_under_its_lease(
     assert not await moves(untouched, replace(fresh, attempt=fresh.attempt + 1))
     assert not await moves(untouched, replace(fresh, before="another"))
     assert await moves(untouched)
+
+
+@pytest.mark.parametrize("change", [{"credentials": {"token": "other"}}, {"settings": {"region": "us"}}])
+@pytest.mark.parametrize("known_as", [Keyed(timedelta(hours=24)), Resolvable(authoritative=True, settle=timedelta(0))])
+async def test_doubt_is_a_persons_once_its_connection_may_lead_to_another_account(
+    engine: Engine, outside: Outside, clock: ManualClock, sql: Sql, known_as: ProviderClass, change: dict[str, object]
+) -> None:
+    made = await connect(engine, "first")
+    for token in ("first", "other"):
+        outside[token].provider_class = known_as
+    outside["first"].answer = Unknown("reset")
+    await start(engine)
+    await work(engine)
+
+    await engine.connections.update(TESTER, made.id, change)
+    outside["first"].answer = Accepted()
+    for _ in range(5):
+        clock.advance(minutes=5)
+        await work(engine)
+
+    assert (len(outside["first"].calls), len(outside["other"].calls)) == (1, 0)
+    assert await row(sql, "select status, in_doubt from outbox") == ("queued", True)
+
+
+async def test_a_change_that_leads_to_the_same_account_leaves_doubt_to_its_key(
+    engine: Engine, outside: Outside, clock: ManualClock, sql: Sql
+) -> None:
+    made = await connect(engine, "first")
+    outside["first"].provider_class = Keyed(timedelta(hours=24))
+    outside["first"].answer = Unknown("reset")
+    await start(engine)
+    await work(engine)
+
+    same = {"credentials": {"token": "first"}, "name": "renamed", "limits": {"perMinute": 600}}
+    await engine.connections.update(TESTER, made.id, same)
+    outside["first"].answer = Accepted()
+    for _ in range(5):
+        clock.advance(minutes=5)
+        await work(engine)
+
+    assert len({call.key for call in outside["first"].calls}) == 1
+    assert await row(sql, "select status, in_doubt from outbox") == ("sent", False)

@@ -12,6 +12,7 @@ from tests.providers.items import no, yes
 from tidings.domain.private_addresses import EVERY_PRIVATE_ADDRESS, NO_PRIVATE_ADDRESSES, PrivateAddresses
 from tidings.providers import http2_client
 from tidings.providers.http2_client import Http2Client
+from tidings.providers.http2_connection import Http2Connection
 from tidings.providers.http2_frames import FrameSplitter, Goaway
 from tidings.providers.http_request import (
     LATE,
@@ -228,3 +229,75 @@ def test_a_farewell_is_found_wherever_the_stream_is_cut() -> None:
     for cut in range(len(whole)):
         frames = FrameSplitter()
         assert [*frames.feed(whole[:cut]), *frames.feed(whole[cut:])] == [ping, Goaway(5, 2, "hi"), ping]
+
+
+_SETTINGS, _PING, _HUGE_TABLE = 0x4, 0x6, b"\x00\x01" + (2**31).to_bytes(4, "big")
+
+
+def frame(kind: int, payload: bytes) -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes([kind]) + bytes(5) + payload
+
+
+@pytest.mark.parametrize("flood", [frame(_PING, b"tidings!"), frame(_SETTINGS, b""), frame(0xEE, b"")])
+async def test_a_server_that_talks_without_end_and_answers_nothing_is_left(client: Http2Client, flood: bytes) -> None:
+    written = 0
+
+    async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal written
+        writer.write(frame(_SETTINGS, b""))
+        try:
+            while written < 50_000_000:
+                writer.write(flood * 1_000)
+                await writer.drain()
+                written += len(flood) * 1_000
+        except ConnectionError:
+            pass
+        finally:
+            writer.transport.abort()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        end = await send(client, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+
+    assert isinstance(end, NoAnswer | NotSent)
+    assert end.reason != LATE
+    assert written < 50_000_000
+
+
+async def test_a_server_that_ends_each_connection_at_once_is_not_knocked_at_until_the_deadline(
+    client: Http2Client,
+) -> None:
+    opened = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal opened
+        opened += 1
+        writer.write(frame(_SETTINGS, b"") + frame(0x7, bytes(8)))
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        end = await send(client, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", seconds=5.0)
+
+    assert isinstance(end, NotSent)
+    assert end.reason != LATE
+    assert opened <= 5
+
+
+async def test_a_server_cannot_have_every_header_remembered() -> None:
+    connection = Http2Connection()
+    connection.connection_made(_Nowhere())
+
+    connection.data_received(frame(_SETTINGS, _HUGE_TABLE))
+
+    assert connection.header_table_size <= 4_096
+
+
+class _Nowhere(asyncio.Transport):
+    """A transport that takes everything and leads nowhere."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Forget it."""
+
+    def is_closing(self) -> bool:
+        """Never."""
+        return False

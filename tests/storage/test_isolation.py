@@ -287,6 +287,7 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "is_sticky": [True],
             "is_enabled": [False],
             "version": [2],
+            "set_up_anew_at": [None],
         },
         "remove_connection": {"version": [2]},
         "forget_credentials": {"sealed": [SECRET], "version": [2]},

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.storage.statements import Statement, _parse, _with_own, load
+from tidings.storage.statements import Statement, _parse, _with_own, _with_parts, load
 
 
 def test_parameters_are_numbered_in_the_order_of_their_first_use() -> None:
@@ -82,3 +82,13 @@ def test_a_part_of_a_file_is_no_statement() -> None:
     assert "run_columns" not in found
     assert all("campaign_id" in found[name].text for name in ("show_runs", "list_runs", "list_runs_of_campaign"))
     assert not any("{" in one.text for one in found.values())
+
+
+def test_statements_of_large_filters_are_not_kept() -> None:
+    kept = _with_parts.cache_info().currsize
+    statement = Statement("x", "", (), "select {wanted}")
+
+    made = [statement.with_parts(wanted=" or ".join([f":a = {number}"] * 5_000)) for number in range(3)]
+
+    assert [one.parameters for one in made] == [("a",)] * 3
+    assert _with_parts.cache_info().currsize == kept

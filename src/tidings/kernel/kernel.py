@@ -15,7 +15,7 @@ from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.graph import Doer, Function, Graph
 from tidings.domain.flow.ids import Bucket, Shard, Workspace, id_bits, shard_of
 from tidings.domain.flow.item import Channel
-from tidings.domain.flow.provider import Provider
+from tidings.domain.flow.provider import Blind, Provider, ProviderClass
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.readiness import FUNCTIONS
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
@@ -150,6 +150,13 @@ class Kernel:
         self._providers[name] = provider
         self.shares.limit(provider, limit, slots)
         return replaced
+
+    def class_of(self, provider: str, called_at: datetime) -> ProviderClass:
+        """What may be done after doubt about a call: nothing, once its connection may lead to another account."""
+        connection = self.connections.find(provider)
+        if connection and not connection.knows_calls_of(called_at):
+            return Blind()
+        return self.providers[provider].provider_class
 
     def call_deadline_of(self, provider: str) -> timedelta:
         """The longest that one call may take, also of a connection that this process does not serve yet."""

@@ -19,6 +19,8 @@ from tidings.providers.http_target import HttpTarget, target_of
 
 _SILENT_SECONDS = 5.0
 _SIGN_OF_LIFE_SECONDS = 5.0
+_MOST_CONNECTIONS = 5
+"""For one call: a server that ends each as soon as it is open must not have us knock until the deadline."""
 _Key = tuple[bool, str, int, PrivateAddresses]
 _Opened = Http2Connection | AddressClosed | NotSent
 
@@ -63,13 +65,14 @@ class Http2Client:
     async def _free_connection(self, target: HttpTarget, private: PrivateAddresses, until: float) -> _Opened:
         """Return a connection that takes a request at once; a new one where the kept one takes none any more."""
         key = (target.is_tls, target.host, target.port, private)
-        while True:
+        for _ in range(_MOST_CONNECTIONS):
             connection = await self._connection(key, target, until)
             if not isinstance(connection, Http2Connection):
                 return connection
             await connection.until_free()
             if connection.is_usable:
                 return connection
+        return NotSent(f"the server ended {_MOST_CONNECTIONS} connections before a request")
 
     async def _connection(self, key: _Key, target: HttpTarget, until: float) -> _Opened:
         kept = self._kept.get(key)

@@ -22,6 +22,10 @@ from tidings.providers.http2_frames import FrameSplitter, Goaway
 from tidings.providers.http_request import LATE, HttpAnswer, HttpRequest, NoAnswer, NotSent
 
 LARGEST_HEAD = 65_536
+_LARGEST_TABLE = 4_096
+"""Bytes of headers that are remembered, whatever a server would allow: each that is written is compared with all."""
+_MOST_UNASKED = 10_000
+"""Frames without a part of an answer (PING, SETTINGS, unknown ones): many are replied to, and all take our time."""
 _MOST_STREAMS = 2**30
 """A connection that has carried so many requests is replaced: their numbers end at 2³¹."""
 StreamEnd = HttpAnswer | NoAnswer | NotSent
@@ -95,6 +99,7 @@ class Http2Connection(asyncio.Protocol):
         self._ping: asyncio.Future[None] | None = None
         self._ready: asyncio.Future[None] = self._loop.create_future()
         self._is_closing = False
+        self._unasked = 0
         self.heard_at = self._loop.time()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -107,6 +112,11 @@ class Http2Connection(asyncio.Protocol):
     def is_usable(self) -> bool:
         """Whether another request may go over it."""
         return not self._is_closing and not self.transport.is_closing()
+
+    @property
+    def header_table_size(self) -> int:
+        """The most bytes of headers that are remembered."""
+        return self._h2.encoder.header_table_size
 
     async def until_ready(self) -> None:
         """Wait for the server's settings: before them nobody knows how many requests it takes at once."""
@@ -201,6 +211,7 @@ class Http2Connection(asyncio.Protocol):
                 if isinstance(frame, Goaway):
                     self._hear_goaway(frame)
                 else:
+                    self._count_unasked()
                     for event in self._h2.receive_data(frame):
                         self._hear(event)
         except ProtocolError as error:
@@ -209,6 +220,11 @@ class Http2Connection(asyncio.Protocol):
             self.transport.abort()
             return
         self._flush()
+
+    def _count_unasked(self) -> None:
+        self._unasked += 1
+        if self._unasked > _MOST_UNASKED:
+            raise ProtocolError(f"{_MOST_UNASKED:,} frames without answering anything")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
@@ -232,6 +248,7 @@ class Http2Connection(asyncio.Protocol):
     def _hear(self, event: events.Event) -> None:
         match event:
             case events.RemoteSettingsChanged():
+                self._h2.encoder.header_table_size = min(self.header_table_size, _LARGEST_TABLE)
                 if not self._ready.done():
                     self._ready.set_result(None)
                 self._wake()
@@ -258,8 +275,10 @@ class Http2Connection(asyncio.Protocol):
             return
         match event:
             case events.ResponseReceived():
+                self._unasked = 0
                 stream.begin_answer(cast("list[tuple[bytes, bytes]]", event.headers or []))
             case events.DataReceived():
+                self._unasked = 0 if event.data else self._unasked
                 stream.take(bytes(event.data or b""))
             case events.StreamEnded():
                 stream.complete()

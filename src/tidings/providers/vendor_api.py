@@ -49,6 +49,7 @@ HIDDEN = "…"
 _SHOWN_HEADERS = frozenset({"content-type", "accept", "idempotency-key"})
 """Others may carry a key, or what is made of one."""
 LONGEST_REASON = 500
+_SEARCHED_FOR_SECRETS = 50_000
 _REMEMBERED_TOKENS = 4
 HOST_WAIT = timedelta(minutes=1)
 """How long a recipient's own host that cannot be reached is left alone."""
@@ -105,7 +106,8 @@ class VendorAnswer:
 
     def reason(self, text: object = None) -> str:
         """The status with what the vendor says about it; with nothing given, with the start of the body."""
-        words = self.body[:LONGEST_REASON].decode("utf-8", "replace") if text is None else text
+        # Much more than is shown: a secret that the cut parted would not be found.
+        words = self.body[:_SEARCHED_FOR_SECRETS].decode("utf-8", "replace") if text is None else text
         return self.shown(f"{self.status} {words}".strip())
 
 

@@ -98,7 +98,7 @@ class Connections:
         )
         if before is None:
             raise _not_found(id)
-        changed = await self._changed(before, given)
+        changed = await self._changed(before, given, now)
 
         async def write(tx: Tx) -> None:
             found = await connections.lock_connection(tx, workspace=caller.workspace, id=id)
@@ -182,14 +182,17 @@ class Connections:
         """Return what can be connected, by name."""
         return [shown_kind(kind) for _, kind in sorted(self._kernel.vendors.kinds.items())]
 
-    async def _changed(self, before: SealedConnection, given: Given) -> SealedConnection:
+    async def _changed(self, before: SealedConnection, given: Given, now: datetime) -> SealedConnection:
         """Return a connection as it is to be, tried out where its credentials can be opened."""
         draft = read_connection(given, self._kernel.vendors.kinds, before)
         changed = _with(before, draft)
         if not draft.credentials and changed.settings == before.settings:
             return changed
-        credentials = left_after(open_credentials(self._kernel.vault, before), draft.credentials)
+        stored = open_credentials(self._kernel.vault, before)
+        credentials = left_after(stored, draft.credentials)
         await self._try_out(changed, credentials)
+        if credentials != stored or changed.settings != before.settings:
+            changed = replace(changed, set_up_anew_at=now)
         if draft.credentials:
             changed = replace(changed, sealed=seal_credentials(self._kernel.vault, changed, credentials))
         return changed

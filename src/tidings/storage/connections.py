@@ -1,7 +1,7 @@
 """The connections of workspaces. Reached from kernel/connecting.py, which remembers them, and from resources/."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
@@ -13,12 +13,19 @@ from tidings.storage.statements import load
 from tidings.views.executions import Attempt
 
 _SQL = load("connections")
+TAKEN_OVER_WITHIN = timedelta(minutes=1)
+"""By when every process that calls anything has taken a change over."""
 
 
 class SealedConnection(WorkspaceConnection, frozen=True):
-    """A connection with its credentials as they are stored."""
+    """A connection with its credentials as they are stored, and when these or its settings last changed, if ever."""
 
     sealed: bytes | None = None
+    set_up_anew_at: datetime | None = None
+
+    def knows_calls_of(self, time: datetime) -> bool:
+        """Whether what it leads to is sure to be what was called then: a key means nothing to another account."""
+        return self.set_up_anew_at is None or time >= self.set_up_anew_at + TAKEN_OVER_WITHIN
 
 
 class ListedConnection(WorkspaceConnection, frozen=True, kw_only=True):
@@ -65,7 +72,8 @@ async def insert_connection(tx: Tx, *, connection: SealedConnection, now: dateti
 
 async def change_connection(tx: Tx, *, connection: SealedConnection, now: datetime) -> bool:
     """Store a connection as it is from now on; False when it was removed meanwhile."""
-    return bool(await tx.fetch(_SQL["change_connection"], **_values(connection, now)))
+    values = _values(connection, now)
+    return bool(await tx.fetch(_SQL["change_connection"], **values, set_up_anew_at=connection.set_up_anew_at))
 
 
 @_SQL.statement

@@ -864,6 +864,7 @@ create table connections (
     is_enabled       boolean     not null,
     is_removed       boolean     not null,
     version          bigint      not null,                     -- of the last change, over all connections
+    set_up_anew_at   timestamptz,                              -- the last change of settings or credentials: another account?
     created_at       timestamptz not null,
     updated_at       timestamptz not null,
     constraint connections_pkey primary key (tenant_id, workspace_id, id),

@@ -67,7 +67,10 @@ class Statement:
 
     def with_parts(self, **parts: str) -> "Statement":
         """The same statement with other SQL in place of some of its parts."""
-        return _with_parts(self.name, self.source, tuple(parts.items()))
+        given = tuple(parts.items())
+        if sum(len(sql) for _, sql in given) > _LARGEST_KEPT:
+            return _parse(self.name, self.source, parts)
+        return _with_parts(self.name, self.source, given)
 
 
 class Statements(dict[str, Statement]):
@@ -147,6 +150,10 @@ def _taker(name: str, attribute: str) -> Callable[[Mapping[str, Any]], object]:
         return lambda values: values[name]
     take = attrgetter(attribute)
     return lambda values: take(values[name])
+
+
+_LARGEST_KEPT = 20_000
+"""Characters: one filter may become 200,000, and a caller can make a thousand that differ."""
 
 
 @lru_cache(maxsize=1_024)

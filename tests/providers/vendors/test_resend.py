@@ -35,7 +35,7 @@ DOCUMENTED = [
     DocumentedAnswer(
         "concurrent_idempotent_requests",
         error(409, "concurrent_idempotent_requests"),
-        RetryLater("", uses_attempt=False),
+        Unknown,
     ),
     DocumentedAnswer("invalid_attachment", error(422, "invalid_attachment"), Rejected),
     DocumentedAnswer("missing_required_field", error(422, "missing_required_field"), Rejected),

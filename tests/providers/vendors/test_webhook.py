@@ -40,7 +40,6 @@ DOCUMENTED = [
     DocumentedAnswer("503", HttpReply(503, headers={"Retry-After": "90"}), RetryLater("", timedelta(seconds=90))),
 ]
 BEHIND_A_PROXY = [DocumentedAnswer(str(status), HttpReply(status), Unknown) for status in (502, 504)]
-REPEATED = [DocumentedAnswer(str(status), HttpReply(status), RetryLater("")) for status in (502, 504)]
 
 
 async def test_a_webhook_conforms() -> None:
@@ -57,7 +56,8 @@ async def test_a_webhook_conforms() -> None:
 
 
 async def test_a_webhook_to_a_receiver_that_keeps_ids_conforms() -> None:
-    case = ConformanceCase(KEYED, hook(), OK, [*DOCUMENTED, *REPEATED], secrets=[SECRET], calls_many_hosts=True)
+    answers = [*DOCUMENTED, *BEHIND_A_PROXY]
+    case = ConformanceCase(KEYED, hook(), OK, answers, secrets=[SECRET], calls_many_hosts=True)
 
     assert await nonconformities(case) == []
 

@@ -156,7 +156,7 @@ def _settle_of(kernel: Kernel, provider: str) -> timedelta:
 def _judge(kernel: Kernel, one: _InDoubt, now: datetime) -> Verdict:
     item = one.item
     return judge(
-        kernel.providers[item.provider].provider_class,
+        kernel.class_of(item.provider, item.first_marked_at or now),
         kernel.limits.doubt_policy,
         attempts_left=_attempts_left(one),
         resends_left=item.marked_attempt < one.held.retry_for(item).attempts,

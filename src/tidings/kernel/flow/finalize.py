@@ -12,7 +12,7 @@ from tidings.domain.flow.doubt import AskProvider, CallAgain, GiveUp, Hold, Spen
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import SUCCESS_STATUS, Channel, ItemStatus, Marked
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.flow.provider import Blind
+from tidings.domain.flow.provider import Blind, ProviderClass
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import Exhausted, TryAgain, after_refusal, tried_in_vain
 from tidings.domain.storable import storable, storable_json
@@ -69,7 +69,7 @@ def _failed(item: Marked, reason: str) -> Fact:
 def _after_rejection(kernel: Kernel, answered: Answered, reason: str) -> Fact:
     """The fact after a final refusal: failed, unless an earlier call may have arrived and only this one was refused."""
     item = answered.delivered.item
-    if answered.outgoing.item.in_doubt and isinstance(kernel.providers[item.provider].provider_class, Blind):
+    if answered.outgoing.item.in_doubt and isinstance(_class_of(kernel, answered), Blind):
         return _fact(item, ItemStatus.QUEUED, unknown=True, error=reason)
     log.warning("permanent_failure", **item.line)
     return _failed(item, reason)
@@ -112,10 +112,15 @@ def _after_outage(kernel: Kernel, answered: Answered, lane: Lane, outcome: Unava
     return _fact(item, ItemStatus.QUEUED, uses_attempt=False, retry_at=retry_at, error=reason)
 
 
+def _class_of(kernel: Kernel, answered: Answered) -> ProviderClass:
+    called_at = answered.outgoing.item.first_marked_at or answered.delivered.started_at
+    return kernel.class_of(answered.delivered.item.provider, called_at)
+
+
 def _after_unknown(kernel: Kernel, answered: Answered, reason: str, spent: str | None = None) -> Fact:
     item, now = answered.delivered.item, answered.delivered.ended_at
     verdict = judge(
-        kernel.providers[item.provider].provider_class,
+        _class_of(kernel, answered),
         kernel.limits.doubt_policy,
         attempts_left=item.attempts < answered.outgoing.retry.attempts and not answered.is_last,
         resends_left=item.attempt < answered.outgoing.retry.attempts and not answered.is_last,

@@ -1,9 +1,9 @@
 """E-mail through Resend: keyed, since a request that repeats an Idempotency-Key within 24 hours sends nothing again.
 
 Two answers about the key need care. `concurrent_idempotent_requests` (409) means that the first request is still under
-way: nothing is known yet, and the same request later gets its answer. `invalid_idempotent_request` (409) means
-that the key was used for another message, which our frozen payloads cannot do by themselves: what became of the first
-is unknown.
+way and may succeed: the same request later gets its answer, and no other connection may have the message meanwhile.
+`invalid_idempotent_request` (409) means that the key was used for another message, which our frozen payloads cannot do
+by themselves: what became of the first is unknown.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from tidings.domain.connections.kind import (
     secret,
 )
 from tidings.domain.flow.item import Marked
-from tidings.domain.flow.outcome import Accepted, Outcome, RetryLater, Unavailable, Unknown
+from tidings.domain.flow.outcome import Accepted, Outcome, Unavailable, Unknown
 from tidings.domain.flow.provider import Doubtful, Evidence, Keyed, Provider
 from tidings.providers.email_fields import (
     SENDER_SETTING,
@@ -38,6 +38,7 @@ from tidings.providers.vendor_api import (
     nothing_to_ask,
 )
 
+_ANOTHER_CALL = frozenset({"concurrent_idempotent_requests", "invalid_idempotent_request"})
 _OUR_TROUBLE = frozenset({"missing_api_key", "restricted_api_key", "invalid_api_key"})
 _NO_ENDPOINT = frozenset({"not_found", "method_not_allowed"})  # we ask for one path, so baseUrl is wrong
 _QUOTAS = frozenset({"daily_quota_exceeded", "monthly_quota_exceeded"})
@@ -73,9 +74,7 @@ class Resend:
 
     def _judge_error(self, item: Marked, name: str, answer: VendorAnswer, message: object) -> Outcome:
         reason = answer.reason(f"{name} {message or ''}")
-        if name == "concurrent_idempotent_requests":
-            return RetryLater(reason, answer.delay, uses_attempt=False)
-        if name == "invalid_idempotent_request":
+        if name in _ANOTHER_CALL:
             return Unknown(reason)
         if name == "invalid_from_address" or (answer.status == 403 and "is not verified" in reason):
             return sender_refused(item, reason)

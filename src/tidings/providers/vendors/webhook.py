@@ -62,7 +62,7 @@ class Webhook:
             return Rejected(f"{reason}: redirects are refused; correct the address")
         if status == 429:
             return RetryLater(reason, answer.delay, uses_attempt=False)
-        if status in (502, 504) and not isinstance(self.provider_class, Keyed):
+        if status in (502, 504):  # a key makes it safe to repeat with this receiver, but not to send to another
             return Unknown(reason)
         return RetryLater(reason, answer.delay)
 

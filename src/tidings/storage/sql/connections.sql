@@ -12,7 +12,7 @@ returning version;
 
 -- name: list_changed_connections
 -- Every connection that was changed after a version, in the order of the changes, with its credentials as they are stored.
-select {connection_columns}, credentials as sealed
+select {connection_columns}, credentials as sealed, set_up_anew_at
   from connections
  where version > :after
  order by version;
@@ -26,7 +26,7 @@ select {connection_columns}, created_at, updated_at
 
 -- name: lock_connection
 -- One connection with its credentials as they are stored, locked until it is changed.
-select {connection_columns}, credentials as sealed
+select {connection_columns}, credentials as sealed, set_up_anew_at
   from connections
  where tenant_id = :tenant and workspace_id = :workspace and id = :id and not is_removed
    for update;
@@ -48,7 +48,7 @@ values (
 update connections
    set name = :name, settings = :settings::jsonb, credential_names = :credential_names, credentials = :credentials,
        limits = :limits::jsonb, position = :position, weight = :weight, is_sticky = :is_sticky, is_enabled = :is_enabled,
-       version = :version, updated_at = :now
+       version = :version, set_up_anew_at = :set_up_anew_at, updated_at = :now
  where tenant_id = :tenant and workspace_id = :workspace and id = :id and not is_removed
 returning id;
 
