@@ -11,12 +11,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from tidings.config import Config, LogFormat, RowSecurity, load_config, read_config, variable
-from tidings.domain.caller import Caller
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.domain.connections.kind import ProviderKind
 from tidings.domain.connections.vendors import Vendors
-from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid, ProblemsFound
-from tidings.domain.flow.ids import Workspace
+from tidings.domain.errors import ConfigInvalid, EmbeddedServerFailed, InputInvalid
 from tidings.domain.flow.provider import Provider, ProviderClass
 from tidings.domain.flow.readiness import PRINTING, is_printing
 from tidings.domain.people.address import use_region
@@ -202,40 +200,11 @@ async def open_engine(
         raise
     clock = clock or DatabaseClock(db)
     directory.connect(db, vault, clock)
-    vendors = _vendors(config, app, directory)
-    kernel = Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks), vendors)
+    vendors, known = _vendors(config, app, directory), frozenset(fallbacks)
+    engine = Engine(Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, known, vendors))
     if may_migrate:  # a command that only looks changes nothing, whatever it was started with
-        await _declare(kernel, is_service=is_service)
-    engine = Engine(kernel)
-    if may_migrate and config.connect:
-        await _connect(engine, config)
+        await _declare(engine, config, is_service=is_service)
     return engine
-
-
-async def _connect(engine: Engine, config: Config) -> None:
-    """Have the workspace of the first key send through the connections that the settings describe."""
-    caller = Caller(Workspace(), "settings")
-    for name, given in config.connect.items():
-        try:
-            await engine.connections.declare(caller, name, _with_variables(name, given))
-        except ProblemsFound as error:
-            await engine.close()
-            raise ConfigInvalid(f"{variable('connect')}: connection {name!r}: {error}") from error
-
-
-def _with_variables(name: str, given: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a connection with its credentials: `$NAME` is what the environment has under that name."""
-    credentials = given.get("credentials", {})
-    if not isinstance(credentials, Mapping):
-        return given
-    found: dict[str, object] = {}
-    for key, value in credentials.items():
-        if isinstance(value, str) and value.startswith("$"):
-            if value[1:] not in os.environ:
-                raise ConfigInvalid(f"connection {name!r} takes {key} from {value}, which is not set")
-            value = os.environ[value[1:]]  # noqa: PLW2901 – what it stands for
-        found[str(key)] = value
-    return {**given, "credentials": found}
 
 
 def _with_region(config: Config) -> Config:
@@ -282,15 +251,28 @@ def owner_url(config: Config, found: str) -> str:
     return config.owner_database_url or found if config.database_url else found
 
 
-async def _declare(kernel: Kernel, *, is_service: bool) -> None:
+async def _declare(engine: Engine, config: Config, *, is_service: bool) -> None:
     from tidings.kernel.start.ruling import declare_fallbacks  # noqa: PLC0415 – who only looks declares nothing
 
+    kernel = engine.kernel
     new = await declare_routes(kernel)
+    if config.connect:
+        await _declare_connections(engine, config)
     known = await declare_fallbacks(kernel)
     if new and is_service:  # on record for the operators
         log.info("routes_set", **{str(channel): provider for channel, provider in new.items()})
     if known and is_service:
         log.info("fallbacks_set", fallbacks=sorted(map(str, known)))
+
+
+async def _declare_connections(engine: Engine, config: Config) -> None:
+    from tidings.resources.declared_connections import declare_connections  # noqa: PLC0415 – few settings have any
+
+    try:
+        await declare_connections(engine.connections, config.connect, os.environ)
+    except BaseException:
+        await engine.close()
+        raise
 
 
 def _limits(config: Config, providers: Mapping[str, Provider], *, for_worker: bool) -> Limits:

@@ -90,7 +90,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("get_signing_secret", "rotate_signing_secret", "list_function_hosts", "reset_function_host"),
             *("list_workspaces", "get_workspace", "create_connection", "update_connection", "delete_connection"),
             *("enable_connection", "disable_connection", "reset_connection"),
-            *("try_connection", "get_connection_test"),
+            *("try_connection",),
         ],
         frozenset([ADMIN]),
     ),

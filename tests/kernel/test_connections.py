@@ -291,3 +291,15 @@ async def test_one_connection_shows_what_it_has_done_lately(engine: Engine, outs
     assert [one.activity for one in listed] == [None]
     assert foreign.activity
     assert (foreign.activity.sent, foreign.activity.last_errors) == (0, [])
+
+
+async def test_an_item_names_its_connection_also_after_it_was_removed(engine: Engine, outside: Outside) -> None:
+    made = await connect(engine, "first")
+    await start(engine)
+    await work(engine)
+    await engine.connections.delete(TESTER, made.id)
+
+    [item] = (await engine.outbox.list(Workspace())).items
+
+    assert outside.recipients("first") == ["ada@example.com"]
+    assert (item.provider, item.connection) == (f"outside/{made.id}", "first")

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends, Path, Response
+from fastapi import Depends, Response
 
 from tidings.http.access import Administrator, DefinitionReader
 from tidings.http.answers import answer
@@ -86,15 +86,7 @@ async def try_connection(
 ) -> ConnectionTest:
     """Send one real message through a connection, and say what became of it and what was said.
 
-    It is an item like any other: a worker sends it. If it is not done in time, ask for the test again.
+    It is an item like any other: a worker sends it. What is not done in time is in the run of one item that it names.
     """
     wait = timedelta(seconds=body.wait_seconds)
     return await context.engine.connections.test(context.caller, id, body.to, body.content, wait=wait)
-
-
-@router.get("/v1/connections/{id:uuid}/tests/{runId:uuid}")
-async def get_connection_test(
-    context: Administrator, id: UUID, run_id: Annotated[UUID, Path(alias="runId")]
-) -> ConnectionTest:
-    """What became of a test."""
-    return await context.engine.connections.tested(context.workspace, id, run_id)

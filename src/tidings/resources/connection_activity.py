@@ -67,6 +67,6 @@ def _used(places: Mapping[str, UsedPlaces], now: datetime) -> Mapping[str, int]:
     found: dict[str, int] = {}
     for period, name in _NAMES.items():
         if taken := places.get(period.name):
-            passed = int(now.timestamp() / period.part_seconds) - taken.last
+            passed = int(now.timestamp() * 1_000) // period.part_ms - taken.last
             found[name] = sum(taken.counts[max(passed, 0) :])
     return found

@@ -149,11 +149,6 @@ class Connections:
             raise Conflict(f"connection {one.name!r} is disabled: enable it first")
         return await self._trials.start(caller, one, to, content, wait)
 
-    async def tested(self, workspace: Workspace, id: UUID, run_id: UUID) -> ConnectionTest:
-        """Return what became of a test of a connection."""
-        await self._listed(workspace, id)
-        return await self._trials.look(workspace, run_id)
-
     async def get(self, workspace: Workspace, id: UUID) -> ProviderConnection:
         """Return one connection, or raise NotFound."""
         for one in await self.list(workspace):

@@ -46,7 +46,7 @@ async def take_places(
         of_domains=[one.domain for one in rules],
         periods=[one.period.name for one in rules],
         most=[one.most for one in rules],
-        seconds=[one.period.part_seconds for one in rules],
+        part_ms=[one.period.part_ms for one in rules],
         parts=[one.period.parts for one in rules],
         warm_up=list(warm_up),
         now=now,

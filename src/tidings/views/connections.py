@@ -58,7 +58,7 @@ class ConnectionTest(View, frozen=True, kw_only=True):
     run_id: Annotated[Id, doc("The run of one item that it is; `/v1/runs` shows it as a test.")]
     item_id: Annotated[Id | None, doc("Null until it is written.")] = None
     status: Annotated[str, doc("The item's status, or `in_doubt`.", "sent")] = "queued"
-    done: Annotated[bool, doc("Whether it was called for; ask again if not.")] = False
+    done: Annotated[bool, doc("Whether it was called for.")] = False
     error: str | None = None
     dialogue: Annotated[
         Sequence[str],

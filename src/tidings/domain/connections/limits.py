@@ -14,8 +14,13 @@ class Period:
     """A time that a limit is about, counted in parts; see `take_places` in storage/schema.sql."""
 
     name: str
-    part_seconds: float
+    part_ms: int
     own_parts: int
+
+    @property
+    def part_seconds(self) -> float:
+        """How long a part is."""
+        return self.part_ms / 1_000
 
     @property
     def parts(self) -> int:
@@ -23,7 +28,7 @@ class Period:
         return self.own_parts + 2
 
 
-SECOND, MINUTE, DAY = Period("second", 0.2, 5), Period("minute", 5.0, 12), Period("day", 3_600.0, 24)
+SECOND, MINUTE, DAY = Period("second", 200, 5), Period("minute", 5_000, 12), Period("day", 3_600_000, 24)
 
 
 @dataclass(frozen=True, slots=True)

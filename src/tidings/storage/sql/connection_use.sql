@@ -1,7 +1,7 @@
 -- name: take_places
 -- Takes places for messages that are about to leave through one connection, as many as its limits allow.
 select domain, granted, free_at
-  from take_places(:provider, :domains, :wanted, :of_domains, :periods, :most, :seconds, :parts, :warm_up, :now);
+  from take_places(:provider, :domains, :wanted, :of_domains, :periods, :most, :part_ms, :parts, :warm_up, :now);
 
 -- name: read_use
 -- What was taken of the limits of one connection as a whole, and since when.
