@@ -182,7 +182,6 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("doubt-goes-to-another", " or fact.unknown or item.in_doubt", ""),
     ],
     ("rule 4: another connection", "kernel/gate/failover.py", kernel("failover")): [
-        ("unknown-goes-to-another", "or not isinstance(call.outcome, RetryLater | Unavailable)", ""),
         ("nobody-tries-what-is-closed", " and not is_trying(name)", ""),
         ("sticky-goes-to-another", " and connection.is_sticky and not connection.is_removed", " and False"),
     ],

@@ -29,6 +29,7 @@ class Period:
 
 
 SECOND, MINUTE, DAY = Period("second", 200, 5), Period("minute", 5_000, 12), Period("day", 3_600_000, 24)
+PERIODS = (SECOND, MINUTE, DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class RateLimits(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
     def rules(self, domain: str) -> Iterator[RateRule]:
         """Yield these limits, for a domain."""
-        for period, most in ((SECOND, self.per_second), (MINUTE, self.per_minute), (DAY, self.per_day)):
+        for period, most in zip(PERIODS, (self.per_second, self.per_minute, self.per_day), strict=True):
             if most is not None:
                 yield RateRule(domain, period, most)
 

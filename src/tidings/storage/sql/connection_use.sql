@@ -10,6 +10,7 @@ select period, last, counts, since
  where provider = :provider and domain = '';
 
 -- name: forget_use
--- Forgets the domains that nothing was sent to for long.
-delete from connection_use
- where provider = :provider and domain <> '' and period = :period and last < :before;
+-- Forgets the domains of which no place counts any more.
+delete from connection_use u
+ using unnest(:periods::text[], :before::bigint[]) as t(period, before)
+ where u.provider = :provider and u.domain <> '' and u.period = t.period and u.last < t.before;
