@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from tests.conftest import ManualClock
 from tests.kernel.connection_scenes import KEY, Outside, connect, engine_with
-from tests.kernel.scenes import Sql, deploy, email, graph, start, work
+from tests.kernel.scenes import Sql, deploy, email, graph, row, start, work
 from tests.stored import TESTER
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ChannelNotReady, Conflict, FieldsInvalid, NotFound
@@ -303,3 +303,12 @@ async def test_an_item_names_its_connection_also_after_it_was_removed(engine: En
 
     assert outside.recipients("first") == ["ada@example.com"]
     assert (item.provider, item.connection) == (f"outside/{made.id}", "first")
+
+
+async def test_a_removed_connection_is_forgotten_but_for_its_name(engine: Engine, sql: Sql) -> None:
+    made = await connect(engine, "first", settings={"region": "eu"}, limits={"perDay": 5})
+
+    await engine.connections.delete(TESTER, made.id)
+
+    left = await row(sql, "select name, settings::text, limits::text, credentials, credential_names from connections")
+    assert left == ("first", "{}", "{}", None, [])

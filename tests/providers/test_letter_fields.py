@@ -21,7 +21,7 @@ from tests.providers.test_smtp_faults import provider_for
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater
 from tidings.providers import letter as letters
 from tidings.providers.enclosed import Fetched
-from tidings.providers.letter import Letter, Sender, compose
+from tidings.providers.letter import Letter, Sender, compose, sender_of
 
 NEWS = Sender("news@example.com", "The News")
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -232,3 +232,11 @@ async def test_a_server_that_leaves_at_a_copy_has_sent_nothing(pipelining: bool)
 
         assert not isinstance(outcome, Accepted)
         assert smtp.messages == []
+
+
+@pytest.mark.parametrize(
+    "text", ["=?utf-8?q?a=0d=0aBcc:_v@example.com?= <x@example.com>", '"=?utf-8?b?DQouDQo=?=" <x@example.com>']
+)
+def test_a_sender_s_name_that_would_be_decoded_is_none(text: str) -> None:
+    assert sender_of(text) is None
+    assert isinstance(compose(marked("p@example.com", {**PLAIN, "from": text}), NEWS, NOW), Rejected)

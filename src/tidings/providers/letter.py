@@ -109,7 +109,8 @@ def sender_of(text: str) -> Sender | None:
     """Read "address" or "name <address>"; None when it is neither, or not ASCII in the address."""
     named = _NAMED.fullmatch(text.strip())
     name, address = (named["name"].strip().strip('"'), named["address"]) if named else ("", text.strip())
-    if not address.isascii() or _address(address) is None or _breaks_headers(name):
+    # The email package decodes =?…?= in a name as well, line ends and all.
+    if not address.isascii() or _address(address) is None or _breaks_headers(name) or "=?" in name:
         return None
     return Sender(address, name)
 

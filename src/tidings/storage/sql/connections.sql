@@ -53,10 +53,10 @@ update connections
 returning id;
 
 -- name: remove_connection
--- Takes a connection out of use for good, and forgets its credentials.
+-- Takes a connection out of use for good, and forgets all but its name: every process keeps what is left.
 update connections
-   set is_removed = true, is_enabled = false, credentials = null, credential_names = '{}', version = :version,
-       updated_at = :now
+   set is_removed = true, is_enabled = false, credentials = null, credential_names = '{}', settings = '{}', limits = '{}',
+       version = :version, updated_at = :now
  where tenant_id = :tenant and workspace_id = :workspace and id = :id and not is_removed
 returning id;
 
