@@ -10,6 +10,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
@@ -472,7 +473,7 @@ async def test_a_window_of_facts_costs_what_its_items_cost(looking: Sql) -> None
         assert buffers(plan) < 60 * BATCH
 
 
-async def test_marking_a_job_s_items_looks_at_no_other_job(session: Sql) -> None:
+async def test_marking_and_moving_a_job_s_items_looks_at_no_other_job(session: Sql) -> None:
     """Not even if the queue was seen with one row before a thousand jobs were planned."""
     await session.execute("vacuum queue")
     await insert_queue_rows(session, 1, 1, NOW)
@@ -501,11 +502,14 @@ async def test_marking_a_job_s_items_looks_at_no_other_job(session: Sql) -> None
         "now": NOW.isoformat(),
     }
 
-    for mode in MODES:
-        plan = await explain(session, load("outbox")["mark_items"], values, mode)
-        assert plan["Actual Rows"] == BATCH
-        assert sum(part.get("Rows Removed by Join Filter", 0) for part in parts(plan)) == 0, mode
-        assert buffers(plan) < 60 * BATCH, mode
+    owned = {name: values[name] for name in ("shard", "ids", "owners", "fences")}
+    moving = {**owned, "attempt_numbers": some("0"), "before": some("p"), "providers": some("q")}
+
+    for mode, (name, given) in product(MODES, {"move_items": moving, "mark_items": values}.items()):
+        plan = await explain(session, load("outbox")[name], given, mode)
+        assert plan["Actual Rows"] == BATCH, name
+        assert sum(part.get("Rows Removed by Join Filter", 0) for part in parts(plan)) == 0, (name, mode)
+        assert buffers(plan) < 60 * BATCH, (name, mode)
 
 
 async def test_a_whole_read_is_seen(looking: Sql) -> None:
