@@ -1,5 +1,6 @@
 """One frozen Config: a setting is a flag, an environment variable or a key in tidings.toml; the first given wins."""
 
+import json
 import os
 import re
 import sys
@@ -89,6 +90,7 @@ class Config:
     secret_key: str | None = field(default=None, repr=False)
     lease_seconds: float = 300
     call_seconds: float = 60
+    connect: Mapping[str, Mapping[str, object]] = field(default_factory=dict, repr=False)
     provider_concurrency: Mapping[str, int] = field(default_factory=dict)
     outage_hours: Mapping[Lane, float] = field(default_factory=lambda: OUTAGE_HOURS)
     doubt_policy: DoubtPolicy = DoubtPolicy.HOLD
@@ -327,6 +329,19 @@ def _provider_concurrency(source: str, value: object) -> Mapping[str, int]:
     return {name: _whole(1, 100_000)(f"{source} for {name}", number) for name, number in pairs}
 
 
+def _connect(source: str, value: object) -> Mapping[str, Mapping[str, object]]:
+    """Tables by the names of connections, or the same as JSON; what a value says is not repeated: it may be a key."""
+    like = 'a table [connect.NAME] for each, or JSON like {"resend-eu": {"provider": "resend"}}'
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            value = None
+    if not isinstance(value, Mapping) or not all(isinstance(one, Mapping) for one in value.values()):
+        raise ConfigInvalid(f"{source} describes no connections: write {like}")
+    return {str(name): dict(one) for name, one in value.items()}
+
+
 def _outage_hours(source: str, value: object) -> Mapping[Lane, float]:
     """One number for all lanes, or a table, or `lane=number` with commas between; other lanes keep their own."""
     read = _number(0, 24 * 365)
@@ -377,6 +392,7 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "secret_key": _secret,
     "lease_seconds": _number(0.5, 86_400),
     "call_seconds": _number(0.1, 3_600),
+    "connect": _connect,
     "provider_concurrency": _provider_concurrency,
     "outage_hours": _outage_hours,
     "doubt_policy": _choice(DoubtPolicy),

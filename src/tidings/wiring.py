@@ -1,6 +1,7 @@
 """The only file that knows every layer: it turns a Config into an Engine."""
 
 import importlib
+import os
 import shlex
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -199,11 +200,11 @@ async def open_engine(
         raise
     clock = clock or DatabaseClock(db)
     directory.connect(db, vault, clock)
-    vendors = _vendors(config, app, directory)
-    kernel = Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, frozenset(fallbacks), vendors)
+    vendors, known = _vendors(config, app, directory), frozenset(fallbacks)
+    engine = Engine(Kernel(db, clock, shards, providers, routes, Renderer(), limits, vault, known, vendors))
     if may_migrate:  # a command that only looks changes nothing, whatever it was started with
-        await _declare(kernel, is_service=is_service)
-    return Engine(kernel)
+        await _declare(engine, config, is_service=is_service)
+    return engine
 
 
 def _with_region(config: Config) -> Config:
@@ -250,15 +251,28 @@ def owner_url(config: Config, found: str) -> str:
     return config.owner_database_url or found if config.database_url else found
 
 
-async def _declare(kernel: Kernel, *, is_service: bool) -> None:
+async def _declare(engine: Engine, config: Config, *, is_service: bool) -> None:
     from tidings.kernel.start.ruling import declare_fallbacks  # noqa: PLC0415 – who only looks declares nothing
 
+    kernel = engine.kernel
     new = await declare_routes(kernel)
+    if config.connect:
+        await _declare_connections(engine, config)
     known = await declare_fallbacks(kernel)
     if new and is_service:  # on record for the operators
         log.info("routes_set", **{str(channel): provider for channel, provider in new.items()})
     if known and is_service:
         log.info("fallbacks_set", fallbacks=sorted(map(str, known)))
+
+
+async def _declare_connections(engine: Engine, config: Config) -> None:
+    from tidings.resources.declared_connections import declare_connections  # noqa: PLC0415 – few settings have any
+
+    try:
+        await declare_connections(engine.connections, config.connect, os.environ)
+    except BaseException:
+        await engine.close()
+        raise
 
 
 def _limits(config: Config, providers: Mapping[str, Provider], *, for_worker: bool) -> Limits:

@@ -93,7 +93,7 @@ def anywhere(tmp_path: Path, warm: Warm | None) -> Command:
 PRINTING = """
 insert into tidings.routes (tenant_id, workspace_id, channel, provider, source, since)
 select '', '', channel, 'console-' || channel, 'settings', now()
-  from unnest(array['email', 'sms', 'whatsapp', 'push', 'voice', 'social']) as channel
+  from unnest(array['email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'webhook']) as channel
     on conflict do nothing
 """
 

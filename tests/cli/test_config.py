@@ -71,6 +71,7 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         secret_key="a2V5",
         lease_seconds=90,
         call_seconds=1.5,
+        connect={"own": {"provider": "smtp"}},
         provider_concurrency={"smtp": 20, "functions": 50},
         outage_hours={Lane.TRANSACTIONAL: 1, Lane.SEQUENCES: 24, Lane.CAMPAIGNS: 72},
         doubt_policy=DoubtPolicy.RESEND,
@@ -94,11 +95,12 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
     words["allow_private_addresses"] = "on"
     words["functions_for"] = "default/default, acme/*"
     words["forwarded_allow_ips"] = "10.0.0.7, 172.16.0.0/12"
+    words["connect"] = json.dumps({"own": {"provider": "smtp"}})
     words["provider_concurrency"] = "smtp=20, functions = 50"
     words["outage_hours"] = "transactional=1, Campaigns = 72"
     empty = tmp_path / "empty"
     empty.mkdir()
-    (tmp_path / "tidings.toml").write_text("".join(f'{name} = "{word}"\n' for name, word in words.items()))
+    (tmp_path / "tidings.toml").write_text("".join(f"{name} = {json.dumps(word)}\n" for name, word in words.items()))
 
     assert load_config({}, {}, tmp_path) == wanted
     assert load_config({}, {variable(name): word for name, word in words.items()}, empty) == wanted
@@ -113,6 +115,8 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         ("lease_seconds", "inf"),
         ("allow_unsafe_storage", "perhaps"),
         ("log_format", "xml"),
+        ("connect", "smtp"),
+        ("connect", '{"own": 7}'),
         ("provider_concurrency", "smtp"),
         ("functions_for", "acme"),
         ("functions_for", "*/main"),

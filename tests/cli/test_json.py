@@ -25,7 +25,7 @@ from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.views.campaigns import AudienceCount, Campaign
-from tidings.views.connections import ProviderConnection, ProviderKindView
+from tidings.views.connections import ConnectionTest, ProviderConnection, ProviderKindView
 from tidings.views.contacts import Contact, ErasedAddress, Imported
 from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.views.events import Event, Explained
@@ -325,6 +325,8 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("connections", "list", like=ProviderConnection)
     tour("connections", "show", "own", like=ProviderConnection)
     tour("connections", "update", "own", "--weight", "2", like=ProviderConnection)
+    unsent = ("connections", "test", "own", "--to", "ada@example.com", "--wait-seconds", "0")
+    tour(*unsent, like=ConnectionTest, status=1)
     tour("connections", "disable", "own", like=ProviderConnection)
     tour("connections", "enable", "own", like=ProviderConnection)
     tour("connections", "reset", "own", like=ProviderConnection)

@@ -30,6 +30,8 @@ async def a_day(engine: Engine, number: int) -> UUID:
         await engine.executions.trigger(CALLER, f"flow {number}", {"email": email, "name": "Ada"})
     await engine.rules.create(CALLER, {**RULE, "audience": ("lead", "agent")[number]})
     await engine.events.send(CALLER, {"trigger": "quote_sent", "lead": {"email": "eve@example.com"}})
+    await engine.senders.create(CALLER, {"name": f"sender-{number}", "email": "us@example.com"})
+    await engine.templates.create(CALLER, {"name": f"template-{number}", "text": "News"})
     await engine.segments.create(CALLER, {"name": f"segment {number}", "audience": {"all": True}})
     campaign = await engine.campaigns.create(CALLER, {"name": f"campaign {number}", **LETTER})
     return (await engine.campaigns.deploy(CALLER, campaign.id)).id

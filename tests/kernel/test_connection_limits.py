@@ -119,6 +119,20 @@ async def test_a_domain_has_a_limit_of_its_own(engine: Engine, outside: Outside,
     assert sent == {"slow.example": 2, "a.example": 4, "b.example": 4}
 
 
+async def test_domains_that_nothing_is_sent_to_are_forgotten(
+    engine: Engine, outside: Outside, clock: ManualClock, sql: Sql
+) -> None:
+    await connect(engine, "first", limits={"perDomain": {"*": {"perMinute": 4}}})
+    await engine.define("flow", graph(email(to="{{ to }}")))
+    for number in range(3):
+        await engine.trigger("flow", {"to": f"ada@d{number}.example"}, f"k{number}")
+        await work(engine)
+        clock.advance(hours=2)
+
+    assert len(outside["first"].calls) == 3
+    assert [one["domain"] for one in await sql.fetch("select domain from connection_use")] == ["d2.example"]
+
+
 async def test_a_new_connection_warms_up(engine: Engine, outside: Outside, clock: ManualClock, sql: Sql) -> None:
     await connect(engine, "first", limits={"warmUp": [3, 6]})
     calls = noted(outside, clock)

@@ -12,6 +12,7 @@ from tests.stored import TESTER
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ChannelNotReady, Conflict, FieldsInvalid, NotFound
 from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.outcome import Rejected, Unknown
 from tidings.engine import Engine
 from tidings.kernel.presence import services_of
 from tidings.providers.fake import FakeProvider
@@ -266,6 +267,42 @@ async def test_a_key_that_replaces_another_seals_credentials_anew(
         await work(after)
 
     assert outside.recipients("first") == ["ada@example.com"]
+
+
+async def test_one_connection_shows_what_it_has_done_lately(engine: Engine, outside: Outside) -> None:
+    made = await connect(engine, "first", limits={"perMinute": 100})
+    other = await connect(engine, "other", Caller(Workspace("acme", "main"), "test"))
+    outside["first"].script = {
+        "p1@example.com": [Rejected("550 no such user")],
+        "p2@example.com": [Unknown("reset")],
+    }
+    await deploy(engine, 5)
+    await work(engine)
+
+    shown = await engine.connections.find(Workspace(), "first")
+    listed = await engine.connections.list(Workspace())
+    foreign = await engine.connections.get(Workspace("acme", "main"), other.id)
+
+    assert shown.id == made.id
+    done = shown.activity
+    assert done
+    assert (done.sent, done.failed, done.in_doubt, done.used) == (3, 1, 1, {"perMinute": 5})
+    assert sorted(one.error for one in done.last_errors) == ["550 no such user", "reset"]
+    assert [one.activity for one in listed] == [None]
+    assert foreign.activity
+    assert (foreign.activity.sent, foreign.activity.last_errors) == (0, [])
+
+
+async def test_an_item_names_its_connection_also_after_it_was_removed(engine: Engine, outside: Outside) -> None:
+    made = await connect(engine, "first")
+    await start(engine)
+    await work(engine)
+    await engine.connections.delete(TESTER, made.id)
+
+    [item] = (await engine.outbox.list(Workspace())).items
+
+    assert outside.recipients("first") == ["ada@example.com"]
+    assert (item.provider, item.connection) == (f"outside/{made.id}", "first")
 
 
 async def test_a_removed_connection_is_forgotten_but_for_its_name(engine: Engine, sql: Sql) -> None:

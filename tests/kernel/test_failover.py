@@ -79,6 +79,25 @@ async def test_doubt_never_moves(engine: Engine, outside: Outside, clock: Manual
     assert await row(sql, "select status, in_doubt from outbox") == ("queued", True)
 
 
+async def test_a_repeat_in_doubt_that_is_refused_waits_as_its_policy_says(
+    engine: Engine, outside: Outside, clock: ManualClock, sql: Sql
+) -> None:
+    await connect(engine, "first")
+    await connect(engine, "second")
+    outside["first"].provider_class = Keyed(timedelta(hours=24))
+    outside["first"].answer = Unknown("reset")
+    await start(engine)
+    await work(engine)
+
+    outside["first"].answer = RetryLater("451 busy")
+    clock.time = await sql.fetchval("select retry_at from outbox")
+    await work(engine)
+
+    assert len(outside["first"].calls) == 2
+    assert outside["second"].calls == []
+    assert await row(sql, "select in_doubt, retry_at > $1 from outbox", clock.time) == (True, True)
+
+
 async def test_a_refusal_for_good_ends_the_item(engine: Engine, outside: Outside, sql: Sql) -> None:
     await connect(engine, "first")
     await connect(engine, "second")

@@ -6,6 +6,7 @@ Several copies work side by side. All of them use one PostgreSQL server, started
 import asyncio
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -77,6 +78,7 @@ class Copy:
             env=os.environ | {"PYTHONPATH": f"{self.root / 'src'}{os.pathsep}{self.root}"},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
         )
         try:
             async with asyncio.timeout(LONGEST_SECONDS):
@@ -85,7 +87,8 @@ class Copy:
             return _NO_END, f"no end within {LONGEST_SECONDS:g} s"
         finally:  # also when somebody has had enough
             if process.returncode is None:
-                process.kill()
+                # With its children: one that lives on holds the pipe open, and its end is waited for.
+                os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         return process.returncode or 0, "\n".join(output.decode(errors="replace").splitlines()[-12:])
 

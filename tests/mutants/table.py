@@ -182,9 +182,17 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("doubt-goes-to-another", " or fact.unknown or item.in_doubt", ""),
     ],
     ("rule 4: another connection", "kernel/gate/failover.py", kernel("failover")): [
-        ("unknown-goes-to-another", "or not isinstance(call.outcome, RetryLater | Unavailable)", ""),
         ("nobody-tries-what-is-closed", " and not is_trying(name)", ""),
         ("sticky-goes-to-another", " and connection.is_sticky and not connection.is_removed", " and False"),
+    ],
+    ("rule 12: places in limits", "domain/connections/limits.py", kernel("connection_limits")): [
+        ("place-counted-for-a-part-less", "return self.own_parts + 2", "return self.own_parts"),
+    ],
+    ("rule 12: places in limits", "kernel/gate/gate.py", kernel("connection_limits")): [
+        ("place-held-for-ever", "            or self.places.is_spent(marked.id, now)\n", ""),
+    ],
+    ("rule 12: places in limits", "kernel/flow/windows.py", kernel("connection_limits")): [
+        ("call-without-a-place", "            del chosen[id]\n", "            pass\n"),
     ],
     ("rule 5: windows", "kernel/flow/lease_keeper.py", RULE_5): [
         ("call-on-half-the-margin", "until + self._margin < self._until", "until + self._margin / 2 < self._until"),

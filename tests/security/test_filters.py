@@ -67,7 +67,7 @@ EXCEPTIONS: Mapping[str, set[str]] = {
         "enroll.enqueue_enrollments",
     },
     "reads of jobs only between which ids the items of a run lie, and says whose the items are": {
-        "items.list_outbox_of_run"
+        *("items.list_outbox_of_run", "items.list_outbox_of_run_by_status"),
     },
     "takes ids that a statement with the filter has found for the same caller": {
         *("audience.count_lacking", "deploy.read_failed_items"),
@@ -75,7 +75,13 @@ EXCEPTIONS: Mapping[str, set[str]] = {
         *("enrollments.list_failed_attempts", "events.list_event_items", "executions.show_executions"),
         *("executions.list_open_providers", "executions.list_execution_log", "executions.list_execution_items"),
         *("load.load_executions", "load.load_versions", "observe.list_attempts", "observe.list_audit"),
-        *("people.load_people", "people.read_consents", "runs.sum_jobs_of_runs", "runs.sum_doubt_of_runs"),
+        *(
+            "people.load_people",
+            "people.read_consents",
+            "people.remove_push_token",
+            "runs.sum_jobs_of_runs",
+            "runs.sum_doubt_of_runs",
+        ),
         *("executions.list_execution_attempts", "runs.list_job_history"),
         *("runs.list_items_of_jobs", "sequences.list_steps", "sequences.has_live_enrollment"),
         *("sequences.count_in_flight", "sequences.find_versions", "sequences.open_nodes"),

@@ -68,6 +68,8 @@ async def few(engine: Engine, provider: FakeProvider) -> Engine:
         ann = Caller(home, "ann")
         provider.script |= {f"refused@{home.tenant}-{home.name}.example": [Rejected("no such mailbox")]}
         await engine.contacts.create(ann, {"externalId": "ada", "email": "ada@example.com"})
+        await engine.senders.create(ann, {"name": "same", "email": "us@example.com"})
+        await engine.templates.create(ann, {"name": "same", "text": "News"})
         await engine.workflows.create(ann, "same", FLOW)
         await engine.executions.trigger(ann, "same", {"to": f"refused@{home.tenant}-{home.name}.example"}, "k")
         content = {"subject": "News", "body": "News"}

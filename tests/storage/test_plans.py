@@ -10,6 +10,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
@@ -310,8 +311,8 @@ async def fill(session: Sql, count: int = 20_000, *, analyze: bool = True, fresh
         " select 1, id, 't', 'w', id, 'n', 1, 0, 'email', 'p', 'r', '{}', 'queued', g % 1000 = 0,"
         " place_of(id) || substr(sha256(g::text::bytea), 1, 24),"
         f" 1, {at}, {at}, case when g % 10 = 0 then id end {rows}",
-        f"insert into attempts (shard, item_id, tenant_id, workspace_id, attempt, outcome, error, started_at,"
-        f" ended_at) select 1, id, 't', 'w', 1, 'rejected', 'e', {at}, {at} {rows}",
+        f"insert into attempts (shard, item_id, tenant_id, workspace_id, attempt, provider, outcome, error, started_at,"
+        f" ended_at) select 1, id, 't', 'w', 1, 'p', 'rejected', 'e', {at}, {at} {rows}",
         "insert into execution_log (shard, execution_id, tenant_id, workspace_id, node, visit, status, at)"
         f" select 1, id, 't', 'w', 'n', 1, 'completed', {at} {rows}",
         "insert into audit_log (shard, id, tenant_id, workspace_id, subject_kind, subject_id, event, actor, at)"
@@ -472,7 +473,7 @@ async def test_a_window_of_facts_costs_what_its_items_cost(looking: Sql) -> None
         assert buffers(plan) < 60 * BATCH
 
 
-async def test_marking_a_job_s_items_looks_at_no_other_job(session: Sql) -> None:
+async def test_marking_and_moving_a_job_s_items_looks_at_no_other_job(session: Sql) -> None:
     """Not even if the queue was seen with one row before a thousand jobs were planned."""
     await session.execute("vacuum queue")
     await insert_queue_rows(session, 1, 1, NOW)
@@ -501,11 +502,14 @@ async def test_marking_a_job_s_items_looks_at_no_other_job(session: Sql) -> None
         "now": NOW.isoformat(),
     }
 
-    for mode in MODES:
-        plan = await explain(session, load("outbox")["mark_items"], values, mode)
-        assert plan["Actual Rows"] == BATCH
-        assert sum(part.get("Rows Removed by Join Filter", 0) for part in parts(plan)) == 0, mode
-        assert buffers(plan) < 60 * BATCH, mode
+    owned = {name: values[name] for name in ("shard", "ids", "owners", "fences")}
+    moving = {**owned, "attempt_numbers": some("0"), "before": some("p"), "providers": some("q")}
+
+    for mode, (name, given) in product(MODES, {"move_items": moving, "mark_items": values}.items()):
+        plan = await explain(session, load("outbox")[name], given, mode)
+        assert plan["Actual Rows"] == BATCH, name
+        assert sum(part.get("Rows Removed by Join Filter", 0) for part in parts(plan)) == 0, (name, mode)
+        assert buffers(plan) < 60 * BATCH, (name, mode)
 
 
 async def test_a_whole_read_is_seen(looking: Sql) -> None:

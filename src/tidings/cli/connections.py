@@ -1,6 +1,7 @@
 """`tidings connections`: what a workspace sends through."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -9,6 +10,7 @@ import typer
 from tidings.cli.answers import deleted
 from tidings.cli.command import command
 from tidings.cli.connection_values import read_limits, read_secrets, read_settings
+from tidings.cli.given import read_data
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Read, named
 from tidings.cli.output import in_words, print_fields, print_line, print_table, table
@@ -16,9 +18,16 @@ from tidings.domain.errors import NotFound
 from tidings.domain.messages import did_you_mean, quoted
 
 if TYPE_CHECKING:
-    from tidings.views.connections import KindSetting, ProviderConnection, ProviderKindView
+    from tidings.views.connections import (
+        ConnectionActivity,
+        ConnectionTest,
+        KindSetting,
+        ProviderConnection,
+        ProviderKindView,
+    )
 
 app = typer.Typer()
+SUCCESSES = ("sent", "called", "posted")
 
 Connection = Annotated[
     UUID | str, typer.Argument(metavar="CONNECTION", help="The connection's name or id."), Read(named)
@@ -75,6 +84,23 @@ def _print(one: "ProviderConnection") -> None:
         "credentials set": ", ".join(one.credentials),
     }
     print_fields({**shown, "limits": in_words(one.limits), "sticky": one.sticky, "updated": one.updated_at})
+    if one.activity:
+        _print_activity(one.activity)
+
+
+def _print_activity(done: "ConnectionActivity") -> None:
+    print_fields(
+        {
+            "sent in 10 minutes": done.sent,
+            "failed in 10 minutes": done.failed,
+            "per minute": done.per_minute,
+            "seconds per call": done.average_seconds,
+            "in doubt": done.in_doubt,
+            "used of its limits": in_words(done.used) if done.used else None,
+        }
+    )
+    rows = [{"at": one.ended_at, "outcome": one.outcome, "error": one.error} for one in done.last_errors]
+    print_table("last errors", rows, empty="no attempt has failed lately")
 
 
 def _says(words: str) -> "Callable[[ProviderConnection], None]":
@@ -169,6 +195,30 @@ async def update(
     given: dict[str, object] = {"settings": read_settings(kind, settings)} if settings else {}
     given |= {"credentials": read_secrets(kind, credentials, asks_for_missing=False)} if credentials else {}
     return await at.engine.connections.update(at.by, found.id, given | _beside(limits, position, weight, sticky))
+
+
+def _print_test(found: "ConnectionTest") -> None:
+    for line in found.dialogue:
+        print_line(line)
+    done = found.status if found.done else "not sent yet: is a worker running?"
+    print_line(f"{done}{f': {found.error}' if found.error else ''}")
+
+
+@command(app, "test", shows=_print_test, fails=lambda found: found.status not in SUCCESSES)
+async def try_connection(
+    at: Acting,
+    connection: Connection,
+    to: Annotated[str, typer.Option(help="The address, number or token that one real message goes to.")],
+    content: Annotated[
+        str | None, typer.Option("--data", metavar="JSON", help="What it says, by field.", show_default=False)
+    ] = None,
+    wait_seconds: Annotated[float, typer.Option(min=0, max=300, help="How long to wait for the answer.")] = 30,
+) -> "ConnectionTest":
+    """Send one real message through a connection, and show what was said; secrets are struck out."""
+    found = await at.find(at.engine.connections, connection)
+    given = read_data(content) if content else None
+    wait = timedelta(seconds=wait_seconds)
+    return await at.engine.connections.test(at.by, found.id, to, given, wait=wait)
 
 
 @command(app, shows=_says("is used again"))

@@ -26,7 +26,7 @@ def _row(item: "Item") -> dict[str, object]:
         "id": item.id,
         "status": _status(item),
         "channel": item.channel,
-        "provider": item.provider,
+        "provider": item.connection or item.provider,
         "recipient": item.recipient,
         "contact": item.contact or item.contact_id,
         "of": item.campaign_name or item.workflow_name or item.trigger,

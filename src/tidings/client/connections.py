@@ -5,7 +5,7 @@ from uuid import UUID
 
 from tidings.client.pages import pages
 from tidings.client.transport import ApiRequest, Transport, path_to
-from tidings.views.connections import ProviderConnection, ProviderKindView
+from tidings.views.connections import ConnectionTest, ProviderConnection, ProviderKindView
 
 PATH = "/v1/connections"
 KINDS = "/v1/provider-kinds"
@@ -53,6 +53,14 @@ class WorkspaceConnections:
     async def reset(self, id: UUID | str) -> ProviderConnection:
         """Let a connection that is left alone be called again at once."""
         return await self._act(id, "reset")
+
+    async def test(
+        self, id: UUID | str, to: str, content: Mapping[str, object] | None = None, *, wait_seconds: float = 10
+    ) -> ConnectionTest:
+        """Send one real message; return what became of it and what was said."""
+        body = {"to": to, "waitSeconds": wait_seconds} | ({} if content is None else {"content": dict(content)})
+        request = ApiRequest("POST", path_to(PATH, id, "test"), body, repeatable=False)
+        return await self._transport.ask(request, ConnectionTest)
 
     async def _act(self, id: UUID | str, verb: str) -> ProviderConnection:
         return await self._transport.ask(ApiRequest("POST", path_to(PATH, id, verb)), ProviderConnection)

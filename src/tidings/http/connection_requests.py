@@ -45,6 +45,15 @@ class ChangedConnection(Given):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
+class GivenConnectionTest(Given):
+    """Where one real message goes, and what it says; without content, that it is a test."""
+
+    model_config = example({"to": "you@example.com"})
+    to: str = Field(min_length=1, max_length=2_000)
+    content: Json | None = None
+    wait_seconds: float = Field(10, ge=0, le=30, description="How long to wait for the answer.")
+
+
 class GivenConnection(ChangedConnection):
     """A provider to connect to, under a name of the workspace's own."""
 

@@ -20,7 +20,7 @@ from tidings.http.administration_requests import (
     GivenWorkspaceSettings,
 )
 from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
-from tidings.http.connection_requests import ChangedConnection, GivenConnection
+from tidings.http.connection_requests import ChangedConnection, GivenConnection, GivenConnectionTest
 from tidings.http.contact_requests import GivenContact, GivenContacts, GivenErasure
 from tidings.http.enrollment_requests import (
     GivenEnrolling,
@@ -77,7 +77,14 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenSender, ChangedSender, NewTemplate, ChangedTemplate, GivenTemplatePreview),
     *(GivenRetry, GivenResolution, GivenResolutions, GivenMessagePreview, GivenContactPreview),
-    *(GivenWorkspaceSettings, GivenTenantSettings, GivenRotation, GivenConnection, ChangedConnection),
+    *(
+        GivenWorkspaceSettings,
+        GivenTenantSettings,
+        GivenRotation,
+        GivenConnection,
+        ChangedConnection,
+        GivenConnectionTest,
+    ),
 )
 BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], ProblemDetails)
 """The answers of operations that are described here, not at their routes."""

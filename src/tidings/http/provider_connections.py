@@ -1,5 +1,6 @@
 """/v1/connections: what a workspace sends through; /v1/provider-kinds: what it can connect to."""
 
+from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -8,10 +9,10 @@ from fastapi import Depends, Response
 from tidings.http.access import Administrator, DefinitionReader
 from tidings.http.answers import answer
 from tidings.http.bodies import body_of
-from tidings.http.connection_requests import ChangedConnection, GivenConnection
+from tidings.http.connection_requests import ChangedConnection, GivenConnection, GivenConnectionTest
 from tidings.http.openapi import takes
 from tidings.http.resource import resource_router
-from tidings.views.connections import ProviderConnection, ProviderKindView
+from tidings.views.connections import ConnectionTest, ProviderConnection, ProviderKindView
 from tidings.views.pages import Everything
 
 router = resource_router("Connections")
@@ -77,3 +78,15 @@ async def disable_connection(context: Administrator, id: UUID) -> ProviderConnec
 async def reset_connection(context: Administrator, id: UUID) -> ProviderConnection:
     """Let a connection that is left alone be called again at once."""
     return await context.engine.connections.reset(context.caller, id)
+
+
+@router.post("/v1/connections/{id:uuid}/test", openapi_extra=takes(GivenConnectionTest))
+async def try_connection(
+    context: Administrator, id: UUID, body: Annotated[GivenConnectionTest, Depends(body_of(GivenConnectionTest))]
+) -> ConnectionTest:
+    """Send one real message through a connection, and say what became of it and what was said.
+
+    It is an item like any other: a worker sends it. What is not done in time is in the run of one item that it names.
+    """
+    wait = timedelta(seconds=body.wait_seconds)
+    return await context.engine.connections.test(context.caller, id, body.to, body.content, wait=wait)

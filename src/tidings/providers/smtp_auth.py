@@ -5,6 +5,7 @@ import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Mapping
 
+from tidings.domain.flow.dialogue import hidden
 from tidings.providers.smtp_reply import SmtpReply
 from tidings.providers.smtp_wire import SmtpWire
 
@@ -31,7 +32,8 @@ async def authenticate(wire: SmtpWire, extensions: Mapping[str, str], username: 
     reply: SmtpReply | None = None
     for name, method in _METHODS.items():
         if name in offered:
-            reply = await method(wire, username.encode(), password.encode())
+            with hidden():
+                reply = await method(wire, username.encode(), password.encode())
             if reply.code == _WELCOME:
                 return
     if reply is None:

@@ -5,6 +5,7 @@ import re
 import socket
 import ssl
 
+from tidings.domain.flow.dialogue import dialogue
 from tidings.domain.private_addresses import PrivateAddresses
 from tidings.providers.deadline_timer import DeadlineTimer
 from tidings.providers.guard import REMEDY, AddressRefused, connect_checked
@@ -70,6 +71,8 @@ class Connection:
         Raises when the connection broke on the way, or the server did not wait for the end.
         """
         self._wire.write(content)
+        if noted := dialogue():
+            noted.note(f"> (the message: {len(content):,} bytes)")
         await self._wire.wait_flushed()
         self._wire.check_ready()
 

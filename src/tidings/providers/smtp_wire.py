@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Collection, Sequence
 from typing import cast
 
+from tidings.domain.flow.dialogue import dialogue
 from tidings.providers.printable import printable
 from tidings.providers.smtp_reply import SmtpReply
 
@@ -107,6 +108,9 @@ class SmtpWire(asyncio.Protocol):
             raise ValueError("a command holds a control character")
         self.came = 0
         self.write(commands)
+        if noted := dialogue():
+            for command in commands.decode("utf-8", "replace").splitlines():
+                noted.note(f"> {printable(command)}")
         return await self.expect(hoped)
 
     async def expect(self, hoped: Hoped) -> SmtpReply | None:
@@ -116,9 +120,17 @@ class SmtpWire(asyncio.Protocol):
             self._take_replies()
             while not self._is_answered:
                 await self._wait()
+            if noted := dialogue():
+                noted.note(f"< {self._answers()}")
             return self._other
         finally:
             self._hoped = ()
+
+    def _answers(self) -> str:
+        """What was answered, for people."""
+        well = [f"{min(codes)}" for codes in self._hoped[: self.came] if codes]
+        other = f"{self._other.code} {printable(self._other.message)}" if self._other else ""
+        return " ".join([*well, other]).strip()
 
     async def ask(self, command: bytes) -> SmtpReply:
         """Write one command and read its reply, whatever that is."""

@@ -19,6 +19,7 @@ import msgspec
 from tidings.domain.connections.kind import ConnectionSettings
 from tidings.domain.content.attachment import AttachmentReference
 from tidings.domain.errors import StorageUnavailable
+from tidings.domain.flow.dialogue import dialogue
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from tidings.providers.attachments import AttachmentFetcher
 
 LARGEST_ANSWER = 1_000_000
+HIDDEN = "…"
+_SHOWN_HEADERS = frozenset({"content-type", "accept", "idempotency-key"})
+"""Others may carry a key, or what is made of one."""
 LONGEST_REASON = 500
 _SEARCHED_FOR_SECRETS = 50_000
 _REMEMBERED_TOKENS = 4
@@ -132,8 +136,25 @@ class VendorCalls:
         if not isinstance(private, PrivateAddresses):
             return private
         asked = HttpRequest(request.method, request.url, request.headers, request.body, private, LARGEST_ANSWER)
+        self._note_request(request)
         end = await self._transport.send(asked, until, may_start)
+        self._note_end(end)
         return self._whole(end) if isinstance(end, HttpAnswer) else self._without_answer(end)
+
+    def _note_request(self, request: HttpRequest) -> None:
+        if noted := dialogue():
+            noted.note(f"> {request.method} {self._mask.text(request.url)}")
+            for name, value in request.headers:
+                noted.note(f"> {name}: {value if name.lower() in _SHOWN_HEADERS else HIDDEN}")
+            noted.note(f"> {self._mask.text((request.body or b'').decode('utf-8', 'replace'))}")
+
+    def _note_end(self, end: HttpEnd) -> None:
+        noted = dialogue()
+        if noted and isinstance(end, HttpAnswer):
+            noted.note(f"< {end.status}")
+            noted.note(f"< {self._mask.text((end.body or b'').decode('utf-8', 'replace'))}")
+        elif noted:
+            noted.note(f"< ({printable(self._mask.text(str(getattr(end, 'reason', 'no answer'))))})")
 
     async def ask(self, request: HttpRequest, workspace: Workspace, until: float) -> VendorAnswer | CannotTell:
         """Ask what became of an earlier call; return the answer of a success, and nothing else says anything."""

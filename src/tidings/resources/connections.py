@@ -5,14 +5,14 @@ within seconds. What the operator has set up for every workspace is listed with 
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from tidings.domain.caller import Caller
-from tidings.domain.connections.connection import WorkspaceConnection
+from tidings.domain.connections.connection import WorkspaceConnection, provider_name
 from tidings.domain.connections.form import ConnectionDraft, left_after, names_after, read_connection
 from tidings.domain.errors import ConfigInvalid, Conflict, FieldsInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
@@ -22,12 +22,15 @@ from tidings.kernel.gate.trials import wake_early
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.readiness import live_staff
+from tidings.resources.connection_activity import read_activity
 from tidings.resources.connection_shown import Look, shown_kind
+from tidings.resources.connection_trials import ConnectionTrials
+from tidings.resources.runs import Runs
 from tidings.storage import connections, resolve, rests, routes
 from tidings.storage.acting import for_caller
 from tidings.storage.connections import ListedConnection, SealedConnection
 from tidings.storage.database import Tx
-from tidings.views.connections import ProviderConnection, ProviderKindView
+from tidings.views.connections import ConnectionTest, ProviderConnection, ProviderKindView
 
 __all__ = ["Connections"]
 
@@ -42,8 +45,9 @@ Kinds = list[ProviderKindView]
 class Connections:
     """The connections of every workspace; one of another workspace is not found."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, runs: Runs) -> None:
         self._kernel = kernel
+        self._trials = ConnectionTrials(kernel, runs)
 
     async def create(self, caller: Caller, given: Given) -> ProviderConnection:
         """Add a connection, last in the order unless it says otherwise; raise Conflict if its name is taken."""
@@ -63,6 +67,27 @@ class Connections:
 
         await self._persist(caller, id, "created", {"name": draft.name, "provider": made.kind}, now, write)
         return await self.get(caller.workspace, id)
+
+    async def declare(self, caller: Caller, name: str, given: Given) -> None:
+        """Have a connection be as the settings say: add it, change it, or leave it where it is so already."""
+        there = next((one for one in await self._list(caller.workspace) if one.name == name), None)
+        if there is None:
+            try:
+                await self.create(caller, {**given, "name": name})
+            except Conflict:  # another process starts with the same settings
+                return
+        elif not await self._is_as(caller.workspace, there, given):
+            await self.update(caller, there.id, {key: value for key, value in given.items() if key != "channel"})
+
+    async def _is_as(self, workspace: Workspace, one: ListedConnection, given: Given) -> bool:
+        draft = read_connection(given, self._kernel.vendors.kinds, one)
+        stored = await self._kernel.db.persist(
+            partial(connections.lock_connection, workspace=workspace, id=one.id), alone=True
+        )
+        if stored is None or _with(stored, draft) != stored:
+            return False
+        known = open_credentials(self._kernel.vault, stored)
+        return left_after(known, draft.credentials) == known
 
     async def update(self, caller: Caller, id: UUID, given: Given) -> ProviderConnection:
         """Change what is given; a setting or a credential that is null is taken away."""
@@ -115,11 +140,20 @@ class Connections:
             await wake_early(self._kernel, until, now)
         return await self.get(caller.workspace, id)
 
+    async def test(
+        self, caller: Caller, id: UUID, to: str, content: Given | None = None, *, wait: timedelta = timedelta()
+    ) -> ConnectionTest:
+        """Send one real message through a connection; return what became of it, after a wait for that."""
+        one = await self._listed(caller.workspace, id)
+        if not one.is_enabled:
+            raise Conflict(f"connection {one.name!r} is disabled: enable it first")
+        return await self._trials.start(caller, one, to, content, wait)
+
     async def get(self, workspace: Workspace, id: UUID) -> ProviderConnection:
         """Return one connection, or raise NotFound."""
         for one in await self.list(workspace):
             if one.id == id:
-                return one
+                return await self._with_activity(workspace, one)
         raise _not_found(id)
 
     async def find(self, workspace: Workspace, name: str) -> ProviderConnection:
@@ -127,7 +161,7 @@ class Connections:
         listed = await self.list(workspace)
         for one in listed:
             if one.name == name:
-                return one
+                return await self._with_activity(workspace, one)
         meant = did_you_mean(name, [one.name for one in listed])
         raise NotFound(f"there is no connection {quoted(name)}{meant}; `tidings connections list` shows what is")
 
@@ -201,6 +235,12 @@ class Connections:
             if one.id == id:
                 return one
         raise _not_found(id)
+
+    async def _with_activity(self, workspace: Workspace, one: ProviderConnection) -> ProviderConnection:
+        if one.operators:
+            return one
+        activity = await read_activity(self._kernel, workspace, provider_name(one.provider, one.id))
+        return replace(one, activity=activity)
 
     async def _look(self) -> Look:
         now, staff = await self._kernel.clock.now(), await live_staff(self._kernel)

@@ -72,7 +72,7 @@ class Resources:
     templates: Part["Templates"] = Part("tidings.resources.templates:Templates")
     runs: Part["Runs"] = Part("tidings.resources.runs:Runs")
     outbox: Part["Outbox"] = Part("tidings.resources.outbox:Outbox")
-    connections: Part["Connections"] = Part("tidings.resources.connections:Connections")
+    connections: Part["Connections"] = Part("tidings.resources.connections:Connections", "runs")
     functions: Part["Functions"] = Part("tidings.resources.functions:Functions")
     secrets: Part["Secrets"] = Part("tidings.resources.secrets:Secrets")
     providers: Part["Providers"] = Part("tidings.resources.providers:Providers")

@@ -12,11 +12,12 @@ from uuid import UUID
 
 from msgspec import structs
 
+from tidings.domain.connections.connection import connection_id
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.readiness import is_printing
 from tidings.kernel.kernel import Kernel
 from tidings.resources.by_shard import read_in_their_shards
-from tidings.storage import names
+from tidings.storage import connections, names
 from tidings.views.contacts import ContactName
 from tidings.views.keys import AuditLine
 from tidings.views.outbox import Item
@@ -50,8 +51,9 @@ async def name_definitions(kernel: Kernel, workspace: Workspace, ids: Iterable[U
 async def name_items(kernel: Kernel, workspace: Workspace, items: Sequence[AnyItem]) -> list[AnyItem]:
     """Return items with the names of their contacts and owners, and with whether they are only printed."""
     tenant = workspace.tenant
-    contacts, executions, runs, events = await asyncio.gather(
+    contacts, through, executions, runs, events = await asyncio.gather(
         name_contacts(kernel, workspace, [one.contact_id for one in items]),
+        _connections(kernel, workspace, [one.provider for one in items]),
         _in_their_shards(kernel, tenant, [one.execution_id for one in items], names.name_executions),
         _in_their_shards(kernel, tenant, [one.run_id for one in items], names.name_runs),
         _in_their_shards(kernel, tenant, [one.event_id for one in items], names.name_events),
@@ -60,6 +62,7 @@ async def name_items(kernel: Kernel, workspace: Workspace, items: Sequence[AnyIt
         structs.replace(
             one,
             printed=is_printing(one.provider),
+            connection=through.get(one.provider),
             contact=contacts.get(one.contact_id),
             workflow_name=executions.get(one.execution_id) if one.execution_id else None,
             campaign_name=runs.get(one.run_id) if one.run_id else None,
@@ -86,6 +89,16 @@ async def name_subjects(kernel: Kernel, tenant: str, lines: Sequence[AuditLine])
     )
     named = {**walks, **runs, **events, **definitions, **{id: one.external_id for id, one in contacts.items()}}
     return [structs.replace(line, subject_name=named.get(line.subject_id)) for line in lines]
+
+
+async def _connections(kernel: Kernel, workspace: Workspace, providers: Iterable[str]) -> Mapping[str, str]:
+    """Return the names of the connections that some providers' names stand for."""
+    ids = {name: id for name in providers if (id := connection_id(name))}
+    if not ids:
+        return {}
+    read = partial(connections.name_connections, workspace=workspace, ids=[*{*ids.values()}])
+    found = await kernel.db.persist(read, alone=True)
+    return {name: found[id] for name, id in ids.items() if id in found}
 
 
 async def _definitions(kernel: Kernel, tenant: str, ids: Iterable[UUID | None]) -> Names:

@@ -39,6 +39,7 @@ from tidings.kernel.templates import know_stored_templates, link_templates
 from tidings.resources.rules import Rules
 from tidings.resources.sequences import Sequences
 from tidings.resources.workflows import Workflows
+from tidings.storage.acting import for_caller
 from tidings.views.contacts import ContactName
 from tidings.views.previews import Preview, SegmentCount
 
@@ -132,6 +133,7 @@ def for_contact(draft: Draft, person: LoadedContact | None) -> Draft:
     return Draft(draft.message, draft.part, (), addresses, skipped)
 
 
+@for_caller
 class MessagePreviews:
     """Shows what people would receive."""
 

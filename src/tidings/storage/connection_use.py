@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from tidings.domain.connections.limits import RateRule
+from tidings.domain.connections.limits import PERIODS, RateRule
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
 
@@ -46,7 +46,7 @@ async def take_places(
         of_domains=[one.domain for one in rules],
         periods=[one.period.name for one in rules],
         most=[one.most for one in rules],
-        seconds=[one.period.part_seconds for one in rules],
+        part_ms=[one.period.part_ms for one in rules],
         parts=[one.period.parts for one in rules],
         warm_up=list(warm_up),
         now=now,
@@ -59,6 +59,12 @@ async def read_use(tx: Tx, *, provider: str) -> Mapping[str, UsedPlaces]:
     """What was taken of the limits of a connection as a whole, by period."""
 
 
-@_SQL.statement
-async def forget_use(tx: Tx, *, provider: str, period: str, before: int) -> None:
-    """Forget the domains to which nothing was sent since a part of a period."""
+async def forget_use(tx: Tx, *, provider: str, now: datetime) -> None:
+    """Forget the domains of which no place counts any more."""
+    milliseconds = int(now.timestamp() * 1_000)
+    await tx.fetch(
+        _SQL["forget_use"],
+        provider=provider,
+        periods=[one.name for one in PERIODS],
+        before=[milliseconds // one.part_ms - one.parts for one in PERIODS],
+    )

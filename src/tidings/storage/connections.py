@@ -7,9 +7,10 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.connections.connection import WorkspaceConnection
-from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.ids import Shard, Workspace
 from tidings.storage.database import Tx
 from tidings.storage.statements import load
+from tidings.views.executions import Attempt
 
 _SQL = load("connections")
 TAKEN_OVER_WITHIN = timedelta(minutes=1)
@@ -32,6 +33,14 @@ class ListedConnection(WorkspaceConnection, frozen=True, kw_only=True):
 
     created_at: datetime
     updated_at: datetime
+
+
+class ProviderSum(msgspec.Struct, frozen=True):
+    """How many items were sent and have failed, and how long the calls of those sent took together."""
+
+    sent: int
+    failed: int
+    seconds: float
 
 
 @_SQL.statement
@@ -82,6 +91,32 @@ async def forget_credentials(
     tx: Tx, *, workspace: Workspace, id: UUID, sealed: bytes, version: int, now: datetime
 ) -> UUID | None:
     """Remove credentials that no key opens; None when they have been set anew or removed since they were read."""
+
+
+@_SQL.statement
+async def sum_up_provider(tx: Tx, *, shard: Shard, workspace: Workspace, provider: str, since: UUID) -> ProviderSum:
+    """What became, in one shard, of a connection's items that are not older than an id."""
+
+
+@_SQL.statement
+async def count_doubt_of_provider(tx: Tx, *, shard: Shard, workspace: Workspace, provider: str) -> int:
+    """How many of a connection's items are in doubt, in one shard."""
+
+
+@_SQL.statement
+async def list_errors_of_provider(
+    tx: Tx, *, shard: Shard, workspace: Workspace, provider: str, since: UUID, limit: int
+) -> list[Attempt]:
+    """The last attempts with a connection that did not succeed, in one shard."""
+
+
+async def read_dialogue(tx: Tx, *, shard: Shard, workspace: Workspace, id: UUID) -> Sequence[str] | None:
+    """The lines of the last call of a test; None before there was one."""
+    row = await tx.fetch_one(
+        _SQL["read_dialogue"], shard=shard, id=id, tenant=workspace.tenant, workspace=workspace.name
+    )
+    lines = row["result"].get("dialogue") if row and isinstance(row["result"], dict) else None
+    return lines if isinstance(lines, list) else None
 
 
 def place_of_credentials(workspace: Workspace, id: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.campaigns.run import JobStatus, RunStatus, Source
+from tidings.domain.connections.connection import connection_id
 from tidings.domain.content.linking import Frozen, frozen_in, linked
 from tidings.domain.content.message import MessageContent
 from tidings.domain.flow.execution import ExecutionState, ExecutionStatus, Frontier, ItemState, Ready
@@ -87,11 +88,17 @@ class LoadedRun(msgspec.Struct, frozen=True):
     send_hour: int | None
     time_zone: str
     max_lateness: timedelta | None
+    is_test: bool = False
 
     @property
     def where(self) -> Workspace:
         """The workspace it is of."""
         return workspace_of(self.tenant, self.workspace)
+
+    @property
+    def tries_connection(self) -> bool:
+        """Whether it is a test of the connection that it goes through."""
+        return self.is_test and connection_id(self.provider) == self.campaign_id
 
     @property
     def begins_at(self) -> datetime:
@@ -271,4 +278,5 @@ def _run(row: Row) -> LoadedRun:
         send_hour=row["send_hour"],
         time_zone=row["time_zone"],
         max_lateness=row["max_lateness"],
+        is_test=row["is_test"],
     )

@@ -1178,31 +1178,32 @@ $$;
 --
 -- A function, one at a time for a connection, for the same reason as beat_share. A place that is not used is lost.
 create function take_places(
-    provider text, domains text[], wanted integer[], of_domains text[], periods text[], most integer[], seconds float8[],
+    provider text, domains text[], wanted integer[], of_domains text[], periods text[], most integer[], part_ms bigint[],
     parts integer[], warm_up integer[], at timestamptz
 ) returns table (domain text, granted integer, free_at timestamptz)
     language plpgsql volatile as
 $$
 #variable_conflict use_column
 declare
-    rule   record;
-    number integer;
-    taken  integer;
+    rule         record;
+    number       integer;
+    taken        integer;
+    milliseconds bigint := floor(extract(epoch from at) * 1000); -- whole: at the moment that a place comes free it is free
 begin
     insert into limited_providers (provider) values (take_places.provider) on conflict do nothing;
     perform 1 from limited_providers p where p.provider = take_places.provider for update;
 
-    for rule in select * from unnest(of_domains, periods, seconds, parts) as r(domain, period, seconds, parts) loop
+    for rule in select * from unnest(of_domains, periods, part_ms, parts) as r(domain, period, part_ms, parts) loop
         number := rule.parts;
         insert into connection_use (provider, domain, period, last, counts, since)
-        values (take_places.provider, rule.domain, rule.period, floor(extract(epoch from take_places.at) / rule.seconds),
-                array_fill(0, array[number]), take_places.at)
+        values (take_places.provider, rule.domain, rule.period, milliseconds / rule.part_ms, array_fill(0, array[number]),
+                take_places.at)
             on conflict do nothing;
         update connection_use u
            set counts = u.counts[least(n.newest - u.last, number) + 1:number]
                         || array_fill(0, array[least(n.newest - u.last, number)::integer]),
                last = n.newest
-          from (select floor(extract(epoch from take_places.at) / rule.seconds)::bigint as newest) as n
+          from (select milliseconds / rule.part_ms as newest) as n
          where u.provider = take_places.provider and u.domain = rule.domain and u.period = rule.period
            and u.last < n.newest;
     end loop;
@@ -1210,7 +1211,7 @@ begin
     for number in 1 .. cardinality(domains) loop
         -- What is left of each limit that concerns these messages, and when its oldest places come free.
         select greatest(0, least(wanted[number], min(l.allowed - l.used))),
-               max(to_timestamp(l.frees_at)) filter (where l.allowed - l.used < wanted[number])
+               max(to_timestamp(l.frees_at_ms / 1000.0)) filter (where l.allowed - l.used < wanted[number])
           into taken, free_at
           from (
               select case when r.period = 'day' and r.domain = ''
@@ -1220,8 +1221,8 @@ begin
                      (select sum(c) from unnest(u.counts) as c) as used,
                      coalesce((select u.last + min(p.place)
                                  from unnest(u.counts) with ordinality as p(count, place) where p.count > 0),
-                              u.last + r.parts) * r.seconds as frees_at
-                from unnest(of_domains, periods, most, seconds, parts) as r(domain, period, most, seconds, parts)
+                              u.last + r.parts) * r.part_ms as frees_at_ms
+                from unnest(of_domains, periods, most, part_ms, parts) as r(domain, period, most, part_ms, parts)
                 join connection_use u on u.provider = take_places.provider and u.domain = r.domain and u.period = r.period
                where r.domain in ('', domains[number])
           ) as l;

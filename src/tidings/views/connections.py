@@ -3,7 +3,21 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+from tidings.views.executions import Attempt
 from tidings.views.view import ChannelName, Id, Json, Time, View, doc
+
+
+class ConnectionActivity(View, frozen=True, kw_only=True):
+    """What a connection has done lately."""
+
+    since: Annotated[Time, doc("The messages that were made since then are counted.")]
+    sent: int = 0
+    failed: int = 0
+    per_minute: Annotated[float, doc("Messages sent in a minute, on average.", 12.5)] = 0
+    average_seconds: Annotated[float | None, doc("How long a call took from its mark to its answer.", 0.25)] = None
+    in_doubt: Annotated[int, doc("Messages of any time of which nobody knows whether they arrived.", 0)] = 0
+    last_errors: Annotated[Sequence[Attempt], doc("The last attempts that did not succeed, newest first.")] = ()
+    used: Annotated[Json, doc("Places taken of its limits now.", {"perMinute": 17})] = {}
 
 
 class ProviderConnection(View, frozen=True, kw_only=True):
@@ -35,6 +49,23 @@ class ProviderConnection(View, frozen=True, kw_only=True):
     reason: Annotated[str | None, doc("Why it is left alone, or was when it was last called.")] = None
     created_at: Time | None = None
     updated_at: Time | None = None
+    activity: Annotated[ConnectionActivity | None, doc("Shown for one connection, not in lists.")] = None
+
+
+class ConnectionTest(View, frozen=True, kw_only=True):
+    """One real message through a connection: what became of it, and what was said."""
+
+    run_id: Annotated[Id, doc("The run of one item that it is; `/v1/runs` shows it as a test.")]
+    item_id: Annotated[Id | None, doc("Null until it is written.")] = None
+    status: Annotated[str, doc("The item's status, or `in_doubt`.", "sent")] = "queued"
+    done: Annotated[bool, doc("Whether it was called for.")] = False
+    error: str | None = None
+    dialogue: Annotated[
+        Sequence[str],
+        doc(
+            "What was said: > by us, < by the server; secrets are struck out.", ["> POST https://api.resend.com/emails"]
+        ),
+    ] = ()
 
 
 class KindSetting(View, frozen=True, kw_only=True):

@@ -37,6 +37,10 @@ class Item(View, frozen=True, kw_only=True):
     in_doubt: bool = False
     channel: ChannelName
     provider: Annotated[str, doc(example="smtp")]
+    connection: Annotated[
+        str | None,
+        doc("The name of the connection that `provider` stands for, also of one that was removed.", "resend-eu"),
+    ] = None
     printed: Annotated[bool, doc("Whether the message is printed, as requested, instead of sent.")] = False
     recipient: Annotated[str, doc(example="ada@example.com")]
     contact_id: Id | None = None

@@ -14,8 +14,13 @@ class Period:
     """A time that a limit is about, counted in parts; see `take_places` in storage/schema.sql."""
 
     name: str
-    part_seconds: float
+    part_ms: int
     own_parts: int
+
+    @property
+    def part_seconds(self) -> float:
+        """How long a part is."""
+        return self.part_ms / 1_000
 
     @property
     def parts(self) -> int:
@@ -23,7 +28,8 @@ class Period:
         return self.own_parts + 2
 
 
-SECOND, MINUTE, DAY = Period("second", 0.2, 5), Period("minute", 5.0, 12), Period("day", 3_600.0, 24)
+SECOND, MINUTE, DAY = Period("second", 200, 5), Period("minute", 5_000, 12), Period("day", 3_600_000, 24)
+PERIODS = (SECOND, MINUTE, DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class RateLimits(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
     def rules(self, domain: str) -> Iterator[RateRule]:
         """Yield these limits, for a domain."""
-        for period, most in ((SECOND, self.per_second), (MINUTE, self.per_minute), (DAY, self.per_day)):
+        for period, most in zip(PERIODS, (self.per_second, self.per_minute, self.per_day), strict=True):
             if most is not None:
                 yield RateRule(domain, period, most)
 

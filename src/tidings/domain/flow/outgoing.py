@@ -26,6 +26,8 @@ class Outgoing(msgspec.Struct, frozen=True):
     payload: Payload
     retry: RetryPolicy
     limit: TimeLimit | None = None
+    is_watched: bool = False  # somebody tries it out: what is said is kept
+    is_pinned: bool = False  # it tries one connection, and takes no other
 
     @property
     def attempt(self) -> int:

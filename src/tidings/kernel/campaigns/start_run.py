@@ -79,6 +79,7 @@ class Deployment:
     time_zone: str = CONTACT_ZONE
     max_lateness: timedelta | None = None
     is_test: bool = False
+    provider: str | None = None  # of a test of one connection; else what the channel is routed to
 
     @property
     def source(self) -> Source:
@@ -188,7 +189,7 @@ async def _insert_run(
         campaign_id=deployment.campaign_id,
         key=deployment.idempotency_key,
         channel=deployment.channel,
-        provider=kernel.route(workspace, deployment.channel).first(""),
+        provider=deployment.provider or kernel.route(workspace, deployment.channel).first(""),
         content_id=deployment.content_id,
         content=content,
         source=deployment.source,

@@ -9,11 +9,13 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.queue import Lane
+from tidings.domain.storable import storable_json
 from tidings.kernel import crash_points
 from tidings.kernel.calls.provider_queue import Ready
 from tidings.kernel.calls.slots import Rest
@@ -55,7 +57,7 @@ class Committed(msgspec.Struct, frozen=True):
 
 async def commit_window(kernel: Kernel, shard: Shard, lane: Lane, window: Window, now: datetime) -> Committed:
     """Write one window; repeat until the commit is known."""
-    facts, moves = moved_on(kernel, window.answered, [fact_of(kernel, one, lane) for one in window.answered])
+    facts, moves = moved_on(kernel, window.answered, [_fact(kernel, one, lane) for one in window.answered])
     attempts = failed_attempts(window.answered, moves)
     point = "before_mark_commit" if window.outgoing else "before_finalize_commit"
 
@@ -79,6 +81,12 @@ async def commit_window(kernel: Kernel, shard: Shard, lane: Lane, window: Window
     if committed.marked:
         crash_points.reach("after_mark")
     return committed
+
+
+def _fact(kernel: Kernel, answered: Answered, lane: Lane) -> Fact:
+    """The fact of a call, with what was said in one that somebody watches."""
+    fact = fact_of(kernel, answered, lane)
+    return fact if answered.said is None else replace(fact, result=storable_json({"dialogue": list(answered.said)}))
 
 
 async def _tell(kernel: Kernel, window: Window, moves: Mapping[UUID, Move], now: datetime) -> None:

@@ -6,7 +6,8 @@ is made inside a transaction.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,6 +15,7 @@ from uuid import UUID
 
 import msgspec
 
+from tidings.domain.flow.dialogue import recorded
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Channel, Delivered, Marked
 from tidings.domain.flow.outcome import Accepted
@@ -51,6 +53,7 @@ class Answered(msgspec.Struct, frozen=True):
     delivered: Delivered
     outgoing: Outgoing
     is_last: bool = False  # no time is left for another call, whatever attempts are left
+    said: Sequence[str] | None = None  # the dialogue of a call that was recorded
 
 
 class Delivery:
@@ -166,9 +169,11 @@ class Delivery:
             crash_points.reach("before_call")
             may_start = partial(calling.may_hand_over, item)
             provider = calling.providers[queue.name]  # a connection's may have been replaced since the mark
-            outcome, is_cut = await call_in_time(provider, item, may_start, timer, outgoing.limit, started_at)
+            with recorded() if outgoing.is_watched else nullcontext() as said:
+                outcome, is_cut = await call_in_time(provider, item, may_start, timer, outgoing.limit, started_at)
             crash_points.reach("after_call")
-            self._note(queue, Answered(Delivered(item, outcome, started_at, calling.time()), outgoing, is_cut))
+            lines = said.lines if said else None
+            self._note(queue, Answered(Delivered(item, outcome, started_at, calling.time()), outgoing, is_cut, lines))
         finally:
             del self.in_air[id(item)]
             queue.redeem()

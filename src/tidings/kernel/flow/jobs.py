@@ -89,7 +89,7 @@ async def work_jobs(kernel: Kernel, shard: Shard, lane: Lane, leases: Sequence[C
         if moving:
             await let_go([id for id in owners if id not in moving])
         with Windows(kernel, shard, lane, keeper, gate, moving, let_go) as windows:
-            await windows.run(_due(moving, payloads, again, now))
+            await windows.run(_due(moving, runs, payloads, again, now))
         await let_go([id for id in owners if id not in released])
 
 
@@ -292,13 +292,23 @@ def _keep_appointments(gate: Gate, owners: Mapping[UUID, Held], runs: Mapping[UU
 
 
 def _due(
-    owners: Mapping[UUID, Held], payloads: Mapping[UUID, Payload], again: set[UUID], now: datetime
+    owners: Mapping[UUID, Held],
+    runs: Mapping[UUID, LoadedRun],
+    payloads: Mapping[UUID, Payload],
+    again: set[UUID],
+    now: datetime,
 ) -> list[Outgoing]:
     """The items to call for now."""
+    tries = {id for id, run in runs.items() if run.tries_connection}
     return [
         # Compared with None: of an item that was erased in doubt, an empty payload is left.
         Outgoing(
-            item, held.lease.fence, payloads[item.id] if item.payload is None else item.payload, held.retry_for(item)
+            item,
+            held.lease.fence,
+            payloads[item.id] if item.payload is None else item.payload,
+            held.retry_for(item),
+            is_watched=item.owner in tries,
+            is_pinned=item.owner in tries,
         )
         for held in owners.values()
         for item in held.due(now)

@@ -33,7 +33,7 @@ async def reroute(
     """
     if kernel.connections.is_empty:
         return {}
-    outgoing = {one.item.id: one for one in waiting}
+    outgoing = {one.item.id: one for one in waiting if not one.is_pinned}
     items = [one.item for one in outgoing.values()]
     await refresh_limits(kernel, now, {item.provider for item in items})
     found = find_moves(kernel, items, is_trying, now)
@@ -60,7 +60,7 @@ def moved_on(kernel: Kernel, answered: Sequence[Answered], facts: list[Fact]) ->
     moves: dict[UUID, Move] = {}
     for place, (one, fact) in enumerate(zip(answered, facts, strict=True)):
         call, item = one.delivered, one.outgoing.item
-        if fact.status is not ItemStatus.QUEUED or fact.unknown or item.in_doubt:
+        if fact.status is not ItemStatus.QUEUED or fact.unknown or item.in_doubt or one.outgoing.is_pinned:
             continue
         onward = next_after(kernel, call, call.ended_at)
         if to := onward or first_again(kernel, call):

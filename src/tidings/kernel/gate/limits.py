@@ -61,6 +61,9 @@ class SendingPlaces:
         by_domain: dict[str, list[Item]] = {}
         for item in items:
             by_domain.setdefault(limits.domain_of(item.recipient), []).append(item)
+        if limits.per_domain and self._kernel.use.must_clean(provider, now):
+            forget = partial(connection_use.forget_use, provider=provider, now=now)
+            await self._kernel.db.persist(forget, alone=True)
         granted = await self._ask(provider, limits, {name: len(some) for name, some in by_domain.items()}, now)
         until, refused = now + timedelta(seconds=limits.shortest_part), dict[UUID, Later]()
         for domain, some in by_domain.items():

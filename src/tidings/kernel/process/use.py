@@ -1,6 +1,8 @@
 """Which limits of connections leave no place, as this process has last heard. kernel/gate/limits.py asks and tells."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
+
+CLEANED_EVERY = timedelta(hours=1)
 
 
 class KnownUse:
@@ -8,6 +10,7 @@ class KnownUse:
 
     def __init__(self) -> None:
         self._full: dict[tuple[str, str], datetime] = {}
+        self._cleaned_at: dict[str, datetime] = {}
 
     def note(self, provider: str, domain: str, free_at: datetime) -> None:
         """Note when the next place is free."""
@@ -20,6 +23,14 @@ class KnownUse:
             return at
         del self._full[provider, domain]
         return None
+
+    def must_clean(self, provider: str, now: datetime) -> bool:
+        """Whether it is time to forget domains that a connection has not written to for long; once in a while it is."""
+        at = self._cleaned_at.get(provider)
+        if at is not None and timedelta() <= now - at < CLEANED_EVERY:
+            return False
+        self._cleaned_at[provider] = now
+        return True
 
     def forget(self, provider: str) -> None:
         """Forget what is known of a connection: its limits have changed."""

@@ -72,3 +72,33 @@ update connections
    set credentials = null, credential_names = '{}', version = :version, updated_at = :now
  where tenant_id = :tenant and workspace_id = :workspace and id = :id and credentials = :sealed
 returning id;
+
+-- name: read_dialogue
+-- What was said in the last call of a test.
+select result
+  from outbox
+ where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace;
+
+-- name: sum_up_provider
+-- What became, in one shard, of the items of a connection that are not older than an id.
+select count(*) filter (where o.status in ('sent', 'called', 'posted')) as sent,
+       count(*) filter (where o.status = 'failed') as failed,
+       coalesce(sum(extract(epoch from o.finalized_at - o.marked_at))
+                    filter (where o.status in ('sent', 'called', 'posted')), 0)::float8 as seconds
+  from outbox o
+ where o.shard = :shard and o.id >= :since and o.provider = :provider
+   and o.tenant_id = :tenant and o.workspace_id = :workspace;
+
+-- name: count_doubt_of_provider
+-- The items of a connection that are in doubt, in one shard.
+select count(*)
+  from outbox
+ where shard = :shard and in_doubt and provider = :provider and tenant_id = :tenant and workspace_id = :workspace;
+
+-- name: list_errors_of_provider
+-- The last attempts with a connection that did not succeed, in one shard, of items not older than an id.
+select attempt, provider, outcome, error, started_at, ended_at
+  from attempts
+ where shard = :shard and item_id >= :since and provider = :provider and tenant_id = :tenant and workspace_id = :workspace
+ order by item_id desc, attempt desc
+ limit :limit;

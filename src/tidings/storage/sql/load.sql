@@ -45,7 +45,8 @@ select o.id, o.job_id as owner, '' as node, o.ordinal, o.channel, o.provider, o.
 -- What deploying, rendering and rolling up need of runs.
 select r.id, r.tenant_id, r.workspace_id, r.channel, r.provider, r.content_id, r.content, r.scheduled_for,
        r.rate_per_minute, r.status, r.paused, r.cancelled, r.planned, r.created_at, r.started_at, r.ended_at, r.source,
-       r.campaign_id, r.retry_of, r.audience, r.retry_where, r.data, r.send_hour, r.time_zone, r.max_lateness
+       r.campaign_id, r.retry_of, r.audience, r.retry_where, r.data, r.send_hour, r.time_zone, r.max_lateness,
+       r.is_test
   from runs r
  where r.shard = :shard and r.id = any(:ids::uuid[]);
 

@@ -32,6 +32,8 @@ select id, name from campaigns where id = any(:ids::uuid[]) and tenant_id = :ten
 union all
 select id, name from segments where id = any(:ids::uuid[]) and tenant_id = :tenant
 union all
+select id, name from connections where id = any(:ids::uuid[]) and tenant_id = :tenant
+union all
 select id, name from api_keys where id = any(:ids::uuid[]) and tenant_id = :tenant
 union all
 select id, trigger || ' ' || channel || ' ' || audience as name from rules where id = any(:ids::uuid[]) and tenant_id = :tenant;
