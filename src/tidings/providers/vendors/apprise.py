@@ -34,7 +34,7 @@ _SAMPLE = "12025550123"
 _ON_THIS_MACHINE = frozenset({"dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows"})
 _KEEPS_FILES = "vapid"
 """Web Push with keys and subscriptions in files of this machine; web-push does it without."""
-_FILES_REFUSED = "the connection's address has Apprise read a file of this machine or fetch one (a template, a keyfile): leave it out"
+_FILES_REFUSED = "the connection's address has Apprise read or fetch a file (a template, a keyfile): leave that out"
 _TO_PEOPLE = frozenset({Channel.SMS, Channel.PUSH, Channel.WHATSAPP})
 
 
