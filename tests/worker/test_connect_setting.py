@@ -62,3 +62,10 @@ async def test_what_cannot_be_used_is_told_before_anything_starts(
 
     with pytest.raises(ConfigInvalid, match=says):
         await start_with(dsn, {"own": given})
+
+
+async def test_a_password_that_begins_like_a_variable_is_not_repeated(dsn: str) -> None:
+    with pytest.raises(ConfigInvalid, match="begins with") as refused:
+        await start_with(dsn, {"own": {**OWN, "credentials": {"apiKey": "$ecret-canary"}}})
+
+    assert "canary" not in str(refused.value)

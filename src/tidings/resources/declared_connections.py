@@ -1,5 +1,6 @@
 """Connections that the settings describe: those of the workspace of the first key. Reached from wiring.py."""
 
+import re
 from collections.abc import Mapping
 
 from tidings.domain.caller import Caller
@@ -7,6 +8,7 @@ from tidings.domain.errors import ConfigInvalid, ProblemsFound
 from tidings.domain.flow.ids import Workspace
 from tidings.resources.connections import Connections
 
+_VARIABLE = re.compile(r"\$[A-Z][A-Z0-9_]*")
 Described = Mapping[str, Mapping[str, object]]
 
 
@@ -35,5 +37,7 @@ def _filled(name: str, key: object, value: object, environ: Mapping[str, str]) -
     if not isinstance(value, str) or not value.startswith("$"):
         return value
     if value[1:] not in environ:
-        raise ConfigInvalid(f"TIDINGS_CONNECT: connection {name!r} takes {key} from {value}, which is not set")
+        # A password may begin with $, too: only what looks like a variable's name is repeated.
+        shown = value if _VARIABLE.fullmatch(value) else "a variable (it begins with $)"
+        raise ConfigInvalid(f"TIDINGS_CONNECT: connection {name!r} takes {key} from {shown}, which is not set")
     return environ[value[1:]]

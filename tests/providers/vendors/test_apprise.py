@@ -2,6 +2,7 @@
 
 import logging
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +116,29 @@ def test_who_lacks_the_library_is_told_what_to_install(monkeypatch: pytest.Monke
     [problem] = CATALOGUE["apprise"].problems_of({}, {"address": "json://127.0.0.1/"})
 
     assert "pip install 'tidings[apprise]'" in str(problem)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js?template={file}",
+        "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ?template={url}",
+        "tgram://123456789:abcdefg_hijklmnop/12315544/?template={file}",
+        "fcm://project/token/?keyfile={url}",
+        "vapid://user@example.com/?keyfile={file}&subfile={file}",
+    ],
+)
+async def test_an_address_that_would_read_a_file_or_fetch_one_is_refused(address: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.json"
+    secret.write_text('{"text": "canary"}')
+    async with scripted_server(HttpReply(200, "{}")) as server:
+        full = address.format(file=secret, url=f"{server.url}/key.json")
+        problems = CATALOGUE["apprise"].problems_of({}, {"address": full})
+        settings = ConnectionSettings("tail", Channel.CHAT, {"address": full}, timedelta(seconds=2))
+        provider = CATALOGUE["apprise"].build(settings)
+        outcome = await provider.send(note(), yes)
+        await provider.close()
+
+    assert "file" in str(problems)
+    assert isinstance(outcome, Rejected)
+    assert server.seen == []

@@ -11,6 +11,7 @@ import pytest
 from tests.providers.items import marked, yes
 from tests.providers.vendors.making import maker
 from tidings.domain.channels import Channel
+from tidings.domain.flow.dialogue import recorded
 from tidings.domain.flow.item import Marked, Payload
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Absent, CannotTell, Doubtful, Evidence, Found, Resolvable
@@ -215,3 +216,13 @@ async def test_it_waits_until_the_limit_is_reset() -> None:
     assert isinstance(outcome, RetryLater)
     assert outcome.delay is not None
     assert timedelta(minutes=3) < outcome.delay <= timedelta(minutes=4)
+
+
+async def test_who_watches_a_call_sees_no_token_of_its_session() -> None:
+    with recorded() as said:
+        await sent(post(), OK)
+
+    shown = "\n".join(said.lines)
+    assert URI in shown
+    assert TOKEN not in shown
+    assert jwt() not in shown

@@ -15,6 +15,7 @@ from tests.providers.items import marked, yes
 from tests.providers.vendors.keys import p256_key, pem, rsa_key, service_account
 from tests.providers.vendors.making import maker
 from tidings.domain.channels import Channel
+from tidings.domain.flow.dialogue import recorded
 from tidings.domain.flow.item import Marked, Payload
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.providers.catalogue import CATALOGUE
@@ -241,3 +242,13 @@ def test_nothing_secret_is_shown_of_a_provider() -> None:
     shown = repr(provider) + repr(vars(provider)) + repr(vars(provider)["_vendor"])
 
     assert pem(rsa_key()).splitlines()[3] not in shown
+
+
+async def test_who_watches_a_call_sees_neither_the_token_nor_what_is_traded_for_it() -> None:
+    with recorded() as said:
+        await sent(LOGIN, OK)
+
+    shown = "\n".join(said.lines)
+    assert NAME in shown
+    assert TOKEN not in shown
+    assert "assertion" not in shown

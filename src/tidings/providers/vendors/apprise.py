@@ -3,7 +3,8 @@
 Blind, and more so than any other: Apprise says only whether it worked, without an id or a reason that would tell a
 refusal from a lost answer, so whatever is no success is doubt. Its calls block, and run in threads of their own.
 Apprise opens its own connections, which nothing here can guard. So an address that names a host of its own needs the
-operator's word for that host; those of vendors, whose hosts Apprise knows itself, do not.
+operator's word for that host; those of vendors, whose hosts Apprise knows itself, do not. One that names a file, which
+Apprise would read here or fetch from anywhere, is refused.
 """
 
 import asyncio
@@ -31,6 +32,9 @@ PLACE = "{recipient}"
 """Where in the address the recipient stands; without it every message goes to the same place."""
 _SAMPLE = "12025550123"
 _ON_THIS_MACHINE = frozenset({"dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows"})
+_KEEPS_FILES = "vapid"
+"""Web Push with keys and subscriptions in files of this machine; web-push does it without."""
+_FILES_REFUSED = "the connection's address has Apprise read or fetch a file (a template, a keyfile): leave that out"
 _TO_PEOPLE = frozenset({Channel.SMS, Channel.PUSH, Channel.WHATSAPP})
 
 
@@ -58,7 +62,7 @@ class AppriseProvider:
         loop = asyncio.get_running_loop()
         address = self._address.replace(PLACE, quote(item.recipient, safe=""))
         target = await loop.run_in_executor(self._threads, _target, address)
-        if target is None or not _may_reach(target, private):
+        if target is None or _reads_files(target) or not _may_reach(target, private):
             return Rejected(_refusal(target))
         if not may_start():
             return LEASE_SPENT
@@ -99,6 +103,19 @@ def _notify(target: "NotifyBase", item: Marked) -> bool:
         return False  # whatever one of 180 plugins raises, and however far it came by then
 
 
+def _reads_files(target: "NotifyBase") -> bool:
+    """Whether an address names files, which Apprise reads, or fetches unguarded, and may hand on."""
+    from apprise import AppriseAttachment  # noqa: PLC0415
+
+    parts = [target, *(one for one in vars(target).values() if hasattr(one, "__dict__"))]
+    held = [one for part in parts for one in vars(part).values()]
+    return _KEEPS_FILES in _schemes(target) or any(isinstance(one, AppriseAttachment) and len(one) > 0 for one in held)
+
+
+def _schemes(target: "NotifyBase") -> frozenset[str]:
+    return frozenset(str(one) for kind in (target.protocol, target.secure_protocol) for one in _each(kind))
+
+
 def _may_reach(target: "NotifyBase", private: PrivateAddresses) -> bool:
     if private.everything or not _names_a_host(target):
         return True
@@ -107,8 +124,7 @@ def _may_reach(target: "NotifyBase", private: PrivateAddresses) -> bool:
 
 def _names_a_host(target: "NotifyBase") -> bool:
     """Whether an address says where to connect to, or means this machine itself."""
-    schemes = {str(one) for kind in (target.protocol, target.secure_protocol) for one in _each(kind)}
-    return bool(schemes & _ON_THIS_MACHINE) or "{host}" in repr(target.templates)
+    return bool(_schemes(target) & _ON_THIS_MACHINE) or "{host}" in repr(target.templates)
 
 
 def _each(scheme: object) -> tuple[object, ...]:
@@ -118,6 +134,8 @@ def _each(scheme: object) -> tuple[object, ...]:
 def _refusal(target: "NotifyBase | None") -> str:
     if target is None:
         return "Apprise makes nothing of the connection's address with this recipient"
+    if _reads_files(target):
+        return _FILES_REFUSED
     return (
         "the connection's address names a host, to which Apprise would connect unguarded: let the operator name that "
         "host with `tidings workspaces set --allow-private`, or use a webhook"
@@ -129,7 +147,10 @@ def _problem_of_address(value: str) -> str | None:
         require_extra("apprise")
     except ExtraMissing as error:
         return str(error)
-    return None if _target(value.replace(PLACE, _SAMPLE)) else "Apprise does not know such an address; see its wiki"
+    target = _target(value.replace(PLACE, _SAMPLE))
+    if target is None:
+        return "Apprise does not know such an address; see its wiki"
+    return _FILES_REFUSED if _reads_files(target) else None
 
 
 def _build(connection: ConnectionSettings) -> Provider:

@@ -23,6 +23,7 @@ from tidings.domain.connections.kind import (
     secret,
 )
 from tidings.domain.content.post_length import problem_of_post
+from tidings.domain.flow.dialogue import hidden
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
@@ -113,7 +114,8 @@ class Bluesky:
     async def _begin_session(self, workspace: Workspace, calls: VendorCalls, until: float) -> AccessToken | Outcome:
         url = f"{self._xrpc}/com.atproto.server.createSession"
         request = json_request(url, {"identifier": self._identifier, "password": self._password})
-        answer = await calls.call(request, workspace, until, _always)
+        with hidden():  # the answer has tokens that nobody could know before
+            answer = await calls.call(request, workspace, until, _always)
         if not isinstance(answer, VendorAnswer):
             return answer if isinstance(answer, Unavailable) else Unavailable(f"no session: {_words_of(answer)}")
         try:

@@ -23,6 +23,7 @@ from tidings.domain.connections.kind import (
     base_url,
     secret,
 )
+from tidings.domain.flow.dialogue import hidden
 from tidings.domain.flow.item import Marked
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import Blind, Doubtful, Evidence, Provider
@@ -125,7 +126,8 @@ class Fcm:
 
     async def _fetch(self, item: Marked, calls: VendorCalls, until: float) -> AccessToken | Outcome:
         request = self._account.token_request(wall_seconds())
-        answer = await calls.call(request, item.workspace, until, lambda: True)
+        with hidden():  # what is asked can be traded for a token, and the answer is one
+            answer = await calls.call(request, item.workspace, until, lambda: True)
         if not isinstance(answer, VendorAnswer):
             return answer if isinstance(answer, Unavailable) else Unavailable(f"no token: {_words_of(answer)}")
         return _token_in(answer, calls)
