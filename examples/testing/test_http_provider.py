@@ -52,7 +52,7 @@ class Texts:
             return Rejected(answer.reason("the number is gone"), is_gone=True)
         if answer.fields.get("error") == "no_credit":
             return Unavailable(answer.reason("no credit"), is_refused=True)  # a person must act; nobody's item fails
-        return judge_refusal(answer, self.provider_class)
+        return judge_refusal(answer)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:
         """Ask what became of a text. Whatever is unclear is CannotTell, never Absent."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tidings.domain.comparison import Op, compares, fold, value_at
+from tidings.domain.comparison import Op, compares, fold, number_in, value_at
 from tidings.domain.timing import read_moment, relative_time
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
@@ -66,3 +66,12 @@ def test_times_are_read_from_whole_dates_alone() -> None:
     assert relative_time(" 1 Day from now ", NOW) == datetime(2026, 11, 19, 12, tzinfo=UTC)
     assert relative_time("yesterday", NOW) == datetime(2026, 11, 17, tzinfo=UTC)
     assert [read_moment(one) for one in ("2027-1-31", "20270131", "2027-02-30", "2027-01-31T25:00", 5)] == [None] * 5
+
+
+def test_a_number_of_any_size_is_compared() -> None:
+    large = 10**4_000
+
+    assert compares(Op.GREATER, large, large - 1, NOW)
+    assert compares(Op.EQUALS, large, large, NOW)
+    assert not compares(Op.LESS, large, 1.5, NOW)
+    assert number_in(float("inf")) is None

@@ -4,6 +4,7 @@ import asyncio
 import tracemalloc
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -244,3 +245,26 @@ async def test_a_list_takes_a_filter_as_json_or_as_an_expression(admin: Person) 
     wrong = await admin.get("/v1/contacts", params={"where": '{"any": [{"op": "near"}]}'})
     assert_problem(wrong, 422, "contacts_invalid")
     assert [one["place"] for one in wrong.json()["errors"]] == ["where.any[0].path", "where.any[0].op"]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        '{"attributes":' + '{"a":' * 500 + "1" + "}" * 501,
+        '{"attributes":{"a":1e999}}',
+        '{"path":"attributes.a","op":"greater","value":1e999}',
+        '{"path":"attributes.a","op":"in","value":["x",-1e999]}',
+    ],
+)
+async def test_a_filter_that_nothing_can_be_compared_with_is_refused(admin: Person, where: str) -> None:
+    refused = await admin.get(f"/v1/contacts?where={quote(where)}")
+
+    assert refused.status_code == 422
+
+
+async def test_a_filter_with_a_number_of_thousands_of_digits_finds_who_has_more(admin: Person) -> None:
+    found = await admin.get(
+        "/v1/contacts?where=" + quote(f'{{"path":"attributes.a","op":"less","value":{"9" * 4000}}}')
+    )
+
+    assert (found.status_code, found.json()["data"]) == (200, [])

@@ -137,9 +137,9 @@ def number_in(value: object) -> Decimal | None:
     """The number that a value is, or is written as: `12` and `-3.5`, not `1e3`, `1,000` or ` 7`."""
     if isinstance(value, str):
         return Decimal(value) if _NUMBER.fullmatch(value) else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return Decimal(value) if isinstance(value, int) else Decimal(repr(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Decimal(value)  # of any size, also one that no float has room for
+    return Decimal(repr(value)) if isinstance(value, float) and math.isfinite(value) else None
 
 
 def truth_in(value: object) -> bool | None:

@@ -314,7 +314,7 @@ async def nothing_to_ask(vendor: str) -> Evidence:
     return CannotTell(f"{vendor} cannot be asked what became of a message")
 
 
-def judge_refusal(answer: VendorAnswer, provider_class: ProviderClass, words: object = None) -> Outcome:  # noqa: ARG001
+def judge_refusal(answer: VendorAnswer, words: object = None) -> Outcome:
     """What a status that is no success means where the vendor's documents say nothing else about it.
 
     401 and 403 are about our settings and 429 about our rate, so nothing was taken. A 5xx may come after the message

@@ -17,6 +17,7 @@ from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.json_text import parse_json
 from tidings.domain.messages import quoted
 from tidings.domain.people.audience_filter import ATTRIBUTES, TEXT_PATHS, TIME_PATHS
+from tidings.domain.storable import TOO_DEEP, is_too_deep
 
 Json = dict[str, Any]
 LONGEST = 20_000
@@ -63,6 +64,8 @@ def _read_json(text: str) -> Json:
         found = parse_json(text)
     except (ValueError, RecursionError) as error:
         raise _Wrong(f"is not JSON: {error}") from None
+    if is_too_deep(found):
+        raise _Wrong(TOO_DEEP)
     return dict(found) if isinstance(found, dict) else {}
 
 

@@ -1,6 +1,7 @@
 """The values that a filter's leaves and comparisons take, read from what callers write: each problem at its place."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from tidings.domain.channels import CONTACT_CHANNELS, one_of
@@ -94,9 +95,9 @@ def read_attributes(value: object) -> tuple[Json | None, Problems]:
         return None, []
     if not isinstance(value, Mapping) or not value or not all(isinstance(name, str) for name in value):
         return None, [Problem("", "must be an object with attributes and what each must be")]
-    if wrong := [*_not_comparable(value)]:
+    if wrong := _unfit(value):  # first, since it is what bounds the depth
         return None, wrong
-    if wrong := _unfit(value):
+    if wrong := [*_not_comparable(value)]:
         return None, wrong
     return value, []
 
@@ -105,8 +106,13 @@ def _not_comparable(value: Json, place: str = "") -> Iterable[Problem]:
     for name, one in value.items():
         if isinstance(one, Mapping) and one:
             yield from _not_comparable(one, f"{place}.{name}")
-        elif not isinstance(one, str | int | float | bool):
+        elif not _is_scalar(one):
             yield Problem(f"{place}.{name}", "must be a string, a number, true or false")
+
+
+def _is_scalar(value: object) -> bool:
+    """Whether it is something that has an order or is equal to itself; JSON's 1e999 is read as infinity."""
+    return isinstance(value, str | int | bool) or (isinstance(value, float) and isfinite(value))
 
 
 def _unfit(value: Json) -> Problems:
@@ -144,7 +150,7 @@ def problems_of_time(value: object) -> Problems:
 
 
 def _scalar(value: object) -> Problems:
-    if not isinstance(value, str | int | float | bool):
+    if not _is_scalar(value):
         return [Problem("", f"{quoted(value)} is not a string, a number, true or false; ask for null with missing")]
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
         return [Problem("", f"has {len(value):,} characters: use at most {LONGEST_TEXT}")]

@@ -122,7 +122,7 @@ class AmazonSes:
             return Unavailable(reason)
         if name in _TOO_FAST:
             return RetryLater(reason, answer.delay, uses_attempt=False)
-        return judge_refusal(answer, self.provider_class, words)
+        return judge_refusal(answer, words)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence: only events that SES publishes can tell."""

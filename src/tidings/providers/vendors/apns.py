@@ -121,7 +121,7 @@ class Apns:
             return Unavailable(reason, is_refused=True)
         if name in _NOT_TAKEN:
             return RetryLater(reason, answer.delay)
-        return judge_refusal(answer, self.provider_class, name or None)
+        return judge_refusal(answer, name or None)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence: APNs tells what became of a message in its development environment only."""

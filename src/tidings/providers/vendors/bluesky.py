@@ -94,7 +94,7 @@ class Bluesky:
             return Unavailable(answer.reason(words), is_refused=True)
         if answer.status == 429:
             return RetryLater(answer.reason(words), answer.delay or _until_reset(answer), uses_attempt=False)
-        return judge_refusal(answer, self.provider_class, words if name else None)
+        return judge_refusal(answer, words if name else None)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:
         """Ask the account's server for the post of our name."""

@@ -87,7 +87,7 @@ class Discord:
         is_place = code in _ABOUT_THE_PLACE or answer.status == 404
         if code in _OUR_TROUBLE or (is_place and is_default(item.recipient)):
             return Unavailable(reason, is_refused=True)
-        return judge_refusal(answer, self.provider_class, words)
+        return judge_refusal(answer, words)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence."""

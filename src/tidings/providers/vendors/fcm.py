@@ -121,7 +121,7 @@ class Fcm:
         if answer.status == 404:
             reason = answer.reason(words)
             return Unavailable(f"{reason}: correct the project of the service account", is_refused=True)
-        return judge_refusal(answer, self.provider_class, words)
+        return judge_refusal(answer, words)
 
     async def _fetch(self, item: Marked, calls: VendorCalls, until: float) -> AccessToken | Outcome:
         request = self._account.token_request(wall_seconds())

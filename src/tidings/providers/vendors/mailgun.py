@@ -71,7 +71,7 @@ class Mailgun:
             return Unavailable(reason, is_refused=True)
         if answer.status == 402:  # "parameters were valid but the request failed"
             return RetryLater(reason, answer.delay)
-        return judge_refusal(answer, self.provider_class, words)
+        return judge_refusal(answer, words)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:
         """Look for our key among the recipient's messages that Mailgun accepted since the call."""

@@ -64,7 +64,7 @@ class Mastodon:
             return RetryLater(answer.reason(words), answer.delay or _until_reset(answer), uses_attempt=False)
         if answer.status >= 500:
             return Unknown(answer.reason(words))
-        return judge_refusal(answer, self.provider_class, words)
+        return judge_refusal(answer, words)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence: the same request is simply made again."""

@@ -84,7 +84,7 @@ class Postmark:
             return Unavailable(reason, is_refused=True)
         if code == _MAINTENANCE:
             return Unavailable(reason)
-        return judge_refusal(answer, self.provider_class, words)
+        return judge_refusal(answer, words)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:
         """Search the stream's messages for our key."""

@@ -82,7 +82,7 @@ class Resend:
             return Unavailable(reason, is_refused=True)
         if name in _QUOTAS:
             return Unavailable(reason)
-        return judge_refusal(answer, self.provider_class, f"{name} {message or ''}")
+        return judge_refusal(answer, f"{name} {message or ''}")
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence: the same request is simply made again."""

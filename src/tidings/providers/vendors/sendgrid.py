@@ -65,7 +65,7 @@ class SendGrid:
             return Unavailable(reason, is_refused=True)
         if answer.status == 429:
             return RetryLater(reason, answer.delay or _until_reset(answer), uses_attempt=False)
-        return judge_refusal(answer, self.provider_class, words)
+        return judge_refusal(answer, words)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:
         """Search the logs of the recipient's messages for one with our key."""

@@ -104,7 +104,7 @@ class Slack:
         """Say what an answer means; errors come with status 200."""
         said = answer.fields
         if not answer.is_success or not said:
-            return judge_refusal(answer, self.provider_class) if not answer.is_success else Unknown(answer.reason())
+            return judge_refusal(answer) if not answer.is_success else Unknown(answer.reason())
         if said.get("ok") is not True:
             return self._judge_error(str(said.get("error", "")), item, answer)
         ts = said.get("ts")

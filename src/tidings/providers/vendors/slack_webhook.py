@@ -50,7 +50,7 @@ class SlackWebhook:
             return Accepted() if said == "ok" else Unknown(answer.reason())
         if answer.status in (404, 410) or said in _OUR_TROUBLE:
             return Unavailable(answer.reason(), is_refused=True)
-        return judge_refusal(answer, self.provider_class)
+        return judge_refusal(answer)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence."""

@@ -59,7 +59,7 @@ class Teams:
         words = f"{code or ''} {message or ''}".strip() or None
         if str(code) in _OUR_TROUBLE or answer.status in (404, 410):
             return Unavailable(answer.reason(words), is_refused=True)
-        return judge_refusal(answer, self.provider_class, words)
+        return judge_refusal(answer, words)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence."""

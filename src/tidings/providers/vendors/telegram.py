@@ -75,7 +75,7 @@ class Telegram:
             return Unavailable(reason, is_refused=True)
         if answer.status == 403:
             return Rejected(reason, is_gone=any(words in description for words in _GONE))
-        return judge_refusal(answer, self.provider_class, description or None)
+        return judge_refusal(answer, description or None)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence."""

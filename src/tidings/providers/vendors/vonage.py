@@ -63,7 +63,7 @@ class Vonage:
         """Say what an answer means."""
         parts = answer.fields.get("messages")
         if not answer.is_success:
-            return judge_refusal(answer, self.provider_class)
+            return judge_refusal(answer)
         if not isinstance(parts, list) or not parts or not all(isinstance(one, dict) for one in parts):
             return Unknown(answer.reason("the answer has no messages"))
         refused = [one for one in parts if one.get("status") != _TAKEN]

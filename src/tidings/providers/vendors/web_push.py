@@ -125,7 +125,7 @@ class WebPush:
         if answer.status == 401:  # the signature may have grown old; a wrong key ends with the attempts
             self._key.forget(_subscription(token_of(item.recipient)).origin)
             return RetryLater(answer.reason(), answer.delay)
-        return judge_refusal(answer, self.provider_class)
+        return judge_refusal(answer)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence: push services keep none."""

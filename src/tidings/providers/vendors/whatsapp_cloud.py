@@ -91,7 +91,7 @@ class WhatsappCloud:
         if isinstance(error, dict):
             return self._judge_error(error, answer)
         if not answer.is_success:
-            return judge_refusal(answer, self.provider_class)
+            return judge_refusal(answer)
         messages = answer.fields.get("messages")
         first = messages[0] if isinstance(messages, list) and messages else None
         id = first.get("id") if isinstance(first, dict) else None
@@ -110,7 +110,7 @@ class WhatsappCloud:
             return Unavailable(reason)
         if code in _OUR_TROUBLE or code in _PERMISSIONS:
             return Unavailable(reason, is_refused=True)
-        return judge_refusal(answer, self.provider_class, words)
+        return judge_refusal(answer, words)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:  # noqa: ARG002
         """Return no evidence."""

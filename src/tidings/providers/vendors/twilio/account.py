@@ -10,7 +10,6 @@ from urllib.parse import quote, urlencode
 
 from tidings.domain.connections.kind import ConnectionSettings
 from tidings.domain.flow.outcome import Accepted, Outcome, Rejected, RetryLater, Unavailable, Unknown
-from tidings.domain.flow.provider import ProviderClass
 from tidings.providers.http_request import HttpRequest
 from tidings.providers.vendor_api import VendorAnswer, code_in, form_request, judge_refusal
 
@@ -73,11 +72,11 @@ class TwilioAccount:
         return HttpRequest("GET", self._origin + path, [("Accept", "application/json"), self._signed_in])
 
 
-def judge(answer: VendorAnswer, provider_class: ProviderClass, *, has_own_sender: bool) -> Outcome:
+def judge(answer: VendorAnswer, *, has_own_sender: bool) -> Outcome:
     """Say what an answer to the making of a message or a call means."""
     said = answer.fields
     if not answer.is_success:
-        return _judge_error(answer, provider_class, has_own_sender=has_own_sender)
+        return _judge_error(answer, has_own_sender=has_own_sender)
     sid = said.get("sid")
     if not isinstance(sid, str) or not sid:
         return Unknown(answer.reason("the answer has no sid"))
@@ -86,12 +85,12 @@ def judge(answer: VendorAnswer, provider_class: ProviderClass, *, has_own_sender
     return Accepted(sid)
 
 
-def _judge_error(answer: VendorAnswer, provider_class: ProviderClass, *, has_own_sender: bool) -> Outcome:
+def _judge_error(answer: VendorAnswer, *, has_own_sender: bool) -> Outcome:
     said, code = answer.fields, code_in(answer.fields)
     words = f"{code or ''} {said.get('message') or ''}" if said else None
     reason = answer.reason(words)
     if answer.status >= 500:
-        return judge_refusal(answer, provider_class, words)
+        return judge_refusal(answer, words)
     if code in _OUR_TROUBLE or (code in _OUR_SENDER and not has_own_sender) or answer.status == 404:
         return Unavailable(reason, is_refused=True)
     if code in _TOO_FAST:
@@ -101,4 +100,4 @@ def _judge_error(answer: VendorAnswer, provider_class: ProviderClass, *, has_own
     # Codes of messages and of calls; some of them come with 401 or 403, which are about our settings elsewhere.
     if answer.status in (400, 401, 403) and code and code >= 21_000:
         return Rejected(reason)
-    return judge_refusal(answer, provider_class, words)
+    return judge_refusal(answer, words)

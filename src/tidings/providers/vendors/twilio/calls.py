@@ -39,7 +39,7 @@ class TwilioCalls:
 
     def judge(self, item: Marked, answer: VendorAnswer) -> Outcome:
         """Say what an answer means."""
-        return judge(answer, self.provider_class, has_own_sender=bool(item.payload.get("from")))
+        return judge(answer, has_own_sender=bool(item.payload.get("from")))
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:
         """Look for a call from the same number at that time."""
