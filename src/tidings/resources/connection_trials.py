@@ -19,6 +19,7 @@ from tidings.kernel.kernel import Kernel
 from tidings.resources.runs import Runs
 from tidings.storage import connections
 from tidings.views.connections import ConnectionTest
+from tidings.views.outbox import Item
 
 LOOK_SECONDS = 0.1
 SAYS = "This message tries out the connection {name}."
@@ -58,13 +59,14 @@ class ConnectionTrials:
 
     async def look(self, workspace: Workspace, run_id: UUID) -> ConnectionTest:
         """Return what has become of a test so far."""
-        items = (await self._runs.items(workspace, run_id)).items
-        if not items:
+        item = await self._item_of(workspace, run_id)
+        if item is None:
             return ConnectionTest(run_id=run_id)
-        [item] = items
         shard = self._kernel.shard_of(item.id)
         read = partial(connections.read_dialogue, shard=shard, workspace=workspace, id=item.id)
         said = await self._kernel.db.persist(read, alone=True)
+        # It may have been answered between these two: what was said is stored together with what became of it.
+        item = await self._item_of(workspace, run_id) or item
         return ConnectionTest(
             run_id=run_id,
             item_id=item.id,
@@ -73,6 +75,10 @@ class ConnectionTrials:
             error=item.error,
             dialogue=said or (),
         )
+
+    async def _item_of(self, workspace: Workspace, run_id: UUID) -> Item | None:
+        items = (await self._runs.items(workspace, run_id)).items
+        return items[0] if items else None
 
 
 def _content_of(one: WorkspaceConnection) -> Mapping[str, object]:
