@@ -4,7 +4,7 @@ Reached from windows.py and commit.py; kernel/gate/failover.py decides where to.
 lease, and for items that cannot have arrived.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -25,13 +25,13 @@ from tidings.storage.outbox import Move
 
 
 async def reroute(
-    kernel: Kernel, shard: Shard, waiting: Iterable[Outgoing], is_trying: Callable[[str], bool], now: datetime
+    kernel: Kernel, shard: Shard, waiting: Collection[Outgoing], is_trying: Callable[[str], bool], now: datetime
 ) -> Mapping[UUID, str]:
     """Move what waits for a closed connection to one that is open; return the new provider of each item that moved.
 
     One that this batch tries counts as open: if everything took another, nobody would learn that it is back.
     """
-    if kernel.connections.is_empty:
+    if kernel.connections.is_empty or not waiting:
         return {}
     outgoing = {one.item.id: one for one in waiting if not one.is_pinned}
     items = [one.item for one in outgoing.values()]

@@ -184,8 +184,7 @@ class Windows:
 
     async def _reroute(self, now: datetime) -> None:
         """Have what waits for a connection that is closed take another one, if there is one."""
-        is_trying = self.gate.providers.outages.is_trying
-        moved = await reroute(self.kernel, self.shard, self.waiting, is_trying, now) if self.waiting else {}
+        moved = await reroute(self.kernel, self.shard, self.waiting, self.gate.providers.outages.is_trying, now)
         for place, one in enumerate(self.waiting) if moved else ():
             if provider := moved.get(one.item.id):
                 self.waiting[place] = replace(one, item=replace(one.item, provider=provider))
