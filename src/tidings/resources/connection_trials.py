@@ -65,8 +65,10 @@ class ConnectionTrials:
         shard = self._kernel.shard_of(item.id)
         read = partial(connections.read_dialogue, shard=shard, workspace=workspace, id=item.id)
         said = await self._kernel.db.persist(read, alone=True)
-        # It may have been answered between these two: what was said is stored together with what became of it.
-        item = await self._item_of(workspace, run_id) or item
+        if said is not None:
+            # It may have been answered between these two. What was said is stored together with what became of it, so
+            # an item that had ended before has its words, and one whose words are there has its end.
+            item = await self._item_of(workspace, run_id) or item
         return ConnectionTest(
             run_id=run_id,
             item_id=item.id,
