@@ -152,7 +152,8 @@ def _kernel(setting: Setting) -> Kernel:
     """As much of a kernel as pure decisions look at."""
     provider = SimpleNamespace(provider_class=setting.provider)
     limits = Limits(doubt_policy=setting.policy, crashes=setting.crash_limit)
-    return cast(Kernel, SimpleNamespace(providers={"p": provider}, limits=limits, rests=Rests(), spread=lambda: 0.5))
+    known = {"providers": {"p": provider}, "limits": limits, "rests": Rests(), "spread": lambda: 0.5}
+    return cast(Kernel, SimpleNamespace(**known, class_of=lambda _provider, _called_at: setting.provider))
 
 
 @cache

@@ -57,6 +57,8 @@ WHOLE = {
     "has_executions": "reads what a workspace has started since, up to the first of a workflow; only deleting asks",
     "list_failed_executions": "may take the index of all executions for that of the failed ones: they begin alike",
     "lock_enrollments_behind": "may read all enrollments of a sequence for a page; a person moves them, once",
+    "sum_up_provider": "adds up the last ten minutes of a shard; only looking at one connection asks",
+    "count_doubt_of_provider": "counts what is in doubt in a shard; only looking at one connection asks",
     "find_due_workspaces": "reads the queue, whose statistics are looked after (kernel/planner.py)",
 }
 """What may touch more, and why."""
