@@ -57,3 +57,20 @@ def test_what_is_needed_and_not_given_is_named(tidings: Command) -> None:
 
 def test_a_setting_without_a_value_is_refused(tidings: Command) -> None:
     assert "--set from=you@example.com" in tidings("connections", "add", "own", "smtp", "--set", "host").complaint
+
+
+def test_a_limit_that_is_unknown_is_refused_with_those_there_are(tidings: Command) -> None:
+    given = ("--limits", '{"perMinit": 5}')
+    ended = tidings("connections", "add", "first", "smtp", *given)
+
+    assert "perMinit" in ended.complaint
+    assert "perSecond, perMinute, perDay" in ended.complaint
+
+
+def test_kinds_lists_all_and_one_with_what_it_must_be_told(tidings: Command) -> None:
+    every, one, wrong = (tidings("connections", "kinds", *name) for name in ((), ("resend",), ("resned",)))
+
+    assert {"resend", "twilio", "apns", "webhook"} <= set(every.out.split())
+    assert "--credential" in one.out
+    assert "twilio" not in one.out
+    assert "did you mean 'resend'?" in wrong.complaint

@@ -172,7 +172,8 @@ def _limits(given: Given, before: WorkspaceConnection | None, problems: list[Pro
     try:
         limits = msgspec.convert(given["limits"] or {}, SendingLimits)
     except msgspec.ValidationError as error:
-        problems.append(Problem("limits", str(error)))
+        names = ", ".join(one.encode_name for one in msgspec.structs.fields(SendingLimits))
+        problems.append(Problem("limits", f"{error}: give an object with some of {names}"))
         return known
     problems += problems_of_limits(limits)
     return limits
