@@ -20,6 +20,7 @@ from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.messages import shown_number
+from tidings.domain.people.oidc import OidcLogin, read_login
 from tidings.domain.workspace_patterns import workspace_patterns
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -111,12 +112,21 @@ class Config:
     public_url: str | None = None
     session_idle_hours: float = 24
     session_hours: float = 336
+    oidc: Mapping[str, OidcLogin] = field(default_factory=dict, repr=False)
     log_format: LogFormat = LogFormat.CONSOLE
 
 
 def read_config(**flags: object) -> Config:
     """Return the settings of this process: these flags, its environment, and tidings.toml in its working directory."""
     return load_config(flags, os.environ, Path.cwd())
+
+
+def page_url(config: Config) -> str:
+    """Return where people open the page, as far as the settings say it."""
+    if config.public_url:
+        return config.public_url
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(config.host, config.host)  # noqa: S104 – shown, not bound
+    return f"{'https' if config.tls_cert else 'http'}://{host}:{config.port}"
 
 
 def load_config(flags: Mapping[str, object], environ: Mapping[str, str], directory: Path) -> Config:
@@ -344,15 +354,29 @@ def _provider_concurrency(source: str, value: object) -> Mapping[str, int]:
 
 def _connect(source: str, value: object) -> Mapping[str, Mapping[str, object]]:
     """Tables by the names of connections, or the same as JSON; what a value says is not repeated: it may be a key."""
-    like = 'a table [connect.NAME] for each, or JSON like {"resend-eu": {"provider": "resend"}}'
+    return _tables(source, value, "connections", "connect.NAME", '{"resend-eu": {"provider": "resend"}}')
+
+
+def _tables(source: str, value: object, what: str, table: str, like: str) -> Mapping[str, Mapping[str, object]]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
             value = None
     if not isinstance(value, Mapping) or not all(isinstance(one, Mapping) for one in value.values()):
-        raise ConfigInvalid(f"{source} describes no connections: write {like}")
+        raise ConfigInvalid(f"{source} describes no {what}: write a table [{table}] for each, or JSON like {like}")
     return {str(name): dict(one) for name, one in value.items()}
+
+
+def _oidc(source: str, value: object) -> Mapping[str, OidcLogin]:
+    """Tables by the names of logins, or the same as JSON; what a value says is not repeated: it may be a secret."""
+    found: dict[str, OidcLogin] = {}
+    for name, one in _tables(source, value, "logins", "oidc.NAME", '{"company": {"issuer": "https://…"}}').items():
+        try:
+            found[name] = read_login(name, one)
+        except ValueError as error:
+            raise ConfigInvalid(f"{source}: {name!r} {error}") from error
+    return found
 
 
 def _outage_hours(source: str, value: object) -> Mapping[Lane, float]:
@@ -425,5 +449,6 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "public_url": _page_url,
     "session_idle_hours": _number(0.01, 8_760),
     "session_hours": _number(0.01, 8_760),
+    "oidc": _oidc,
     "log_format": _choice(LogFormat),
 }

@@ -45,6 +45,7 @@ from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step
 from tidings.views.simulations import Simulation
 from tidings.views.templates import NamedTemplate, TemplatePreview, TemplateVersion
+from tidings.views.users import User, UserLink
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
 from tidings.views.workspaces import TenantSettings, WorkspaceSettings
@@ -353,6 +354,16 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("verify")
 
 
+async def look_at_people(tour: Tour, provider: FakeProvider) -> None:
+    tour("users", "invite", "ada@example.com", "--name", "Ada", "--role", "reader", like=UserLink)
+    tour("users", "list", like=User)
+    for what in ("show", "update", "disable", "enable"):
+        tour("users", what, "ada@example.com", like=User)
+    tour("users", "link", "ada@example.com", like=UserLink)
+    tour("users", "sign-out", "ada@example.com")
+    tour("users", "remove", "ada@example.com", "--yes")
+
+
 SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], frozenset[str]]] = {
     "workflows": (look_at_workflows, frozenset(["workflows", "trigger", "executions", "dead-letters"])),
     "campaigns": (look_at_campaigns, frozenset(["campaigns", "runs", "outbox"])),
@@ -361,6 +372,7 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "rules": (look_at_rules_and_events, frozenset(["rules", "events"])),
     "simulations": (look_at_simulations, frozenset(["simulate"])),
     "parts of messages": (look_at_parts_of_messages, frozenset(["senders", "templates"])),
+    "people": (look_at_people, frozenset(["users"])),
     "administration": (
         look_at_the_rest,
         frozenset(

@@ -22,6 +22,7 @@ from tidings.http import (
     functions_endpoint,
     health,
     keys,
+    oidc,
     provider_connections,
     providers,
     rules,
@@ -58,7 +59,7 @@ RESOURCES = (
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
     *(senders, templates),
-    *(sessions, users, provider_connections, keys, functions, workspaces, providers, audit, health, docs),
+    *(sessions, oidc, users, provider_connections, keys, functions, workspaces, providers, audit, health, docs),
 )
 
 

@@ -93,7 +93,12 @@ BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne
 """The answers of operations that are described here, not at their routes."""
 SESSION = f"Of a person who has signed in; under TLS it is called {SECURE_COOKIE}."
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
-STRANGERS = frozenset([("/v1/sign-in", "get"), ("/v1/sessions", "post"), ("/v1/sessions/redeem", "post")])
+STRANGERS = frozenset(
+    [
+        *(("/v1/sign-in", "get"), ("/v1/sessions", "post"), ("/v1/sessions/redeem", "post")),
+        *(("/v1/oidc/{name}/start", "get"), ("/v1/oidc/{name}/callback", "get")),
+    ]
+)
 """Operations by which somebody unknown signs in."""
 OF_A_PERSON = frozenset(["/v1/session", "/v1/sessions", "/v1/session/user"])
 """What is about whoever is signed in: a key is nobody there."""
