@@ -8,6 +8,9 @@ const asked = ["/v1", "/openapi.json", "/docs", "/metrics"];
 
 export default defineConfig({
   plugins: [react(), bundle()],
+  resolve: {
+    alias: { "@tidings/client": fileURLToPath(new URL("../clients/typescript/src/index.ts", import.meta.url)) },
+  },
   build: {
     outDir: fileURLToPath(new URL("../src/tidings/page", import.meta.url)),
     emptyOutDir: true,
