@@ -63,7 +63,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
     ),
     **dict.fromkeys(
         [
-            *("list_executions", "get_execution_log", "follow_execution", "list_dead_letters"),
+            *("list_executions", "get_execution_log", "get_execution_path", "follow_execution", "list_dead_letters"),
             *("explain_event", "list_events", "get_event"),
             *("list_enrollments", "list_enrollments_of_contact", "get_enrollment", "explain_enrollment"),
             *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
