@@ -45,6 +45,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
         frozenset([MANAGER, ADMIN]),
     ),
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
+    "list_node_types": EVERYBODY,
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
     **dict.fromkeys(["list_connections", "get_connection", "list_provider_kinds"], EVERYBODY),

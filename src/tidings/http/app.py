@@ -22,6 +22,7 @@ from tidings.http import (
     functions_endpoint,
     health,
     keys,
+    node_types,
     provider_connections,
     providers,
     rules,
@@ -50,7 +51,7 @@ from tidings.http.streams import Streams
 from tidings.version import __version__
 
 RESOURCES = (
-    *(workflows, executions, dead_letters, sequences, enrollments, simulate),
+    *(workflows, node_types, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
     *(senders, templates),

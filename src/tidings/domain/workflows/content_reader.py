@@ -18,8 +18,8 @@ from tidings.domain.workflows.definition_reader import LONGEST_KEY, Raw, Reader,
 from tidings.domain.workflows.function import check_url
 
 _CONTENT_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
-_ATTACHMENT_FIELDS = ("url", "filename", "contentType", "contentId")
-_APPROVED_FIELDS = ("name", "language", "parameters")
+ATTACHMENT_FIELDS = ("url", "filename", "contentType", "contentId")
+APPROVED_FIELDS = ("name", "language", "parameters")
 
 
 class ContentReader(Reader):
@@ -157,7 +157,7 @@ class ContentReader(Reader):
         if not isinstance(value, Mapping):
             self.add(place, f"{quoted(value)} is not an object with name, language and parameters")
             return {}
-        self.known_fields(value, _APPROVED_FIELDS, place)
+        self.known_fields(value, APPROVED_FIELDS, place)
         for name in ("name", "language"):
             if not isinstance(value.get(name), str) or not value[name]:
                 self.add(f"{place}.{name}", f"{unfit(value.get(name), 'is not a string with something in it')}")
@@ -177,7 +177,7 @@ class ContentReader(Reader):
         if not isinstance(raw, Mapping):
             self.add(place, "an attachment is an object with url and filename")
             return {}
-        self.known_fields(raw, _ATTACHMENT_FIELDS, place)
+        self.known_fields(raw, ATTACHMENT_FIELDS, place)
         file = {name: self._reference(raw, name, place) for name in ("url", "filename")}
         kind, id = self.get(raw, "contentType"), self.get(raw, "contentId")
         if kind is not None and not (isinstance(kind, str) and _CONTENT_TYPE.fullmatch(kind)):
