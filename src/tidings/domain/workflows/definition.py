@@ -211,7 +211,7 @@ class _Workflow(ContentReader):
         if not isinstance(raw, list | tuple) or not all(isinstance(one, str) and one for one in raw):
             self.add("requiredFields", f"{quoted(raw)} is not a list of names")
             return ()
-        if len(raw) > MOST_FIELDS:
+        if len(raw) > fields.MOST_FIELDS:
             self.add("requiredFields", f"{len(raw)} names are more than the {fields.MOST_FIELDS} there may be")
         for place, one in enumerate(raw):
             if len(one) > LONGEST_KEY:
