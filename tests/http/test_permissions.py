@@ -34,6 +34,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
             *("create_workflow", "update_workflow", "delete_workflow", "validate_workflow"),
+            *("validate_campaign", "validate_rule", "validate_sequence"),
             *("activate_workflow", "deactivate_workflow"),
             *("create_sequence", "update_sequence", "delete_sequence", "add_step", "update_step", "delete_step"),
             *("create_rule", "update_rule", "delete_rule", "enable_rule", "disable_rule"),
@@ -129,6 +130,9 @@ BODIES: dict[str, Any] = {
     "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
     "update_workflow": lambda: {**WELCOME},
     "validate_workflow": lambda: {**WELCOME},
+    "validate_campaign": lambda: CAMPAIGN,
+    "validate_rule": lambda: RULE,
+    "validate_sequence": lambda: {"steps": [STEP]},
     "trigger_workflow": lambda: {"data": ADA},
     "trigger_named": lambda: {"workflow": "welcome", "data": ADA},
     "trigger_bulk": lambda: {"triggers": [{"workflow": "welcome", "data": ADA}]},

@@ -13,7 +13,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import CampaignDefinition, read_campaign
 from tidings.domain.channels import Channel
 from tidings.domain.content.message import MessageContent
-from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
+from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem, ProblemsFound
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, check_limit, newest_first, page_of
 from tidings.domain.people.audience import Audience, read_audience
@@ -49,6 +49,7 @@ __all__ = ["Campaigns", "Previews"]
 
 Previews = list[Preview]
 Shown = list[Campaign]
+Problems = list[Problem]
 
 
 @for_caller
@@ -103,6 +104,14 @@ class Campaigns:
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
+
+    async def check(self, workspace: Workspace, given: Mapping[str, object]) -> Problems:
+        """Return every problem of a whole campaign; nothing is stored."""
+        try:
+            await self._read(workspace, given)
+        except ProblemsFound as error:
+            return [*error.problems]
+        return []
 
     async def get(self, workspace: Workspace, id: UUID) -> Campaign:
         """Return one campaign, or raise NotFound."""

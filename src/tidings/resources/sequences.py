@@ -27,6 +27,7 @@ from tidings.domain.sequences.form import (
     read_steps,
     settings_in,
 )
+from tidings.domain.workflows.definition import parse_workflow
 from tidings.kernel.graphs import graph_of
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
@@ -291,6 +292,16 @@ class Sequences:
             await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(write)
+
+    async def check(self, workspace: Workspace, settings: Json, steps: Sequence[Json]) -> Problems:
+        """Return every problem that publishing these settings and steps would meet; nothing is stored."""
+        numbered = [{"id": str(place), **_placed(step, place)} for place, step in enumerate(steps, start=1)]
+        try:
+            linked = await link_templates(self._kernel, workspace, {"sequence": settings, "steps": numbered})
+            linked.read(parse_workflow)
+        except DefinitionInvalid as error:
+            return [*error.problems]
+        return []
 
     @staticmethod
     def validate(settings: Json, steps: Sequence[Json]) -> Problems:
