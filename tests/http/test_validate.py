@@ -62,7 +62,7 @@ async def test_at_a_node_only_the_results_of_what_leads_to_it_are_named(admin: P
 
 
 async def test_a_broken_definition_tells_its_names_and_each_problem_at_its_place(admin: Person) -> None:
-    nodes = [*FLOW["nodes"][:3], {"id": "nudge", "type": "sms", "to": "{{ phone }}", "body": "{% if %}"}]  # type: ignore[index]
+    nodes = [*FLOW["nodes"][:3], {"id": "nudge", "type": "sms", "to": "{{ phone }}", "body": "{% if %}"}]
 
     told = (await admin.post("/v1/workflows/validate", {**FLOW, "nodes": nodes})).json()
 

@@ -60,6 +60,9 @@ class WorkflowVersion(View, frozen=True, kw_only=True):
     definition: Definition
     templates: Templates = {}
     created_at: Time
+    in_flight: Annotated[
+        int | None, doc("How many executions under way go by it; told in the list of a workflow's versions.", 12)
+    ] = None
 
 
 Origin = Literal["contact", "data", "node", "event", "campaign", "error"]
