@@ -34,6 +34,8 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
             *("create_workflow", "update_workflow", "delete_workflow", "validate_workflow"),
+            *("create_draft", "save_draft", "delete_draft", "publish_draft"),
+            *("validate_campaign", "validate_rule", "validate_sequence"),
             *("activate_workflow", "deactivate_workflow"),
             *("create_sequence", "update_sequence", "delete_sequence", "add_step", "update_step", "delete_step"),
             *("create_rule", "update_rule", "delete_rule", "enable_rule", "disable_rule"),
@@ -45,6 +47,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
         frozenset([MANAGER, ADMIN]),
     ),
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
+    **dict.fromkeys(["list_node_types", "list_drafts", "get_draft"], EVERYBODY),
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
     **dict.fromkeys(["list_connections", "get_connection", "list_provider_kinds"], EVERYBODY),
@@ -79,6 +82,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("erase_address", "export_contact"),
             *("get_contact", "update_contact", "delete_contact", "simulate_workflow", "simulate_sequence"),
             *("count_campaign_audience", "count_segment_audience", "preview_campaign", "simulate_campaign"),
+            *("preview_unsaved", "count_audience"),
             *("preview_workflow", "preview_sequence", "preview_rule"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
@@ -129,6 +133,13 @@ BODIES: dict[str, Any] = {
     "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
     "update_workflow": lambda: {**WELCOME},
     "validate_workflow": lambda: {**WELCOME},
+    "validate_campaign": lambda: CAMPAIGN,
+    "create_draft": lambda: {"name": f"w-{uuid4()}", "definition": {"nodes": []}},
+    "preview_unsaved": lambda: {"channel": "sms", "content": {"body": "Hi"}},
+    "count_audience": lambda: {"audience": {"all": True}, "channel": "email"},
+    "save_draft": lambda: {"definition": WELCOME},
+    "validate_rule": lambda: RULE,
+    "validate_sequence": lambda: {"steps": [STEP]},
     "trigger_workflow": lambda: {"data": ADA},
     "trigger_named": lambda: {"workflow": "welcome", "data": ADA},
     "trigger_bulk": lambda: {"triggers": [{"workflow": "welcome", "data": ADA}]},
@@ -237,7 +248,9 @@ async def _contact(engine: Engine, by: Caller) -> UUID:
 
 
 async def _workflow(engine: Engine, by: Caller) -> UUID:
-    return (await engine.workflows.create(by, f"w-{uuid4()}", WELCOME)).id
+    made = await engine.workflows.create(by, f"w-{uuid4()}", WELCOME)
+    await engine.drafts.save(by, made.id, WELCOME)
+    return made.id
 
 
 async def _sequence(engine: Engine, by: Caller) -> UUID:

@@ -15,6 +15,7 @@ from tidings.http import (
     contacts,
     dead_letters,
     docs,
+    drafts,
     enrollments,
     events,
     executions,
@@ -23,6 +24,8 @@ from tidings.http import (
     health,
     keys,
     overview,
+    node_types,
+    previews,
     provider_connections,
     providers,
     rules,
@@ -53,7 +56,7 @@ from tidings.version import __version__
 
 RESOURCES = (
     overview,
-    *(workflows, executions, dead_letters, sequences, enrollments, simulate),
+    *(workflows, drafts, node_types, previews, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
     *(senders, templates),

@@ -257,6 +257,24 @@ create table workflow_versions (
     constraint workflow_versions_lane_check check (lane between 0 and 3)
 );
 
+-- What is being changed about a workflow, valid or not; publishing freezes it. Of one that was never published it is all
+-- there is.
+create table workflow_drafts (
+    workflow_id  uuid        constraint workflow_drafts_pkey primary key
+                             constraint workflow_drafts_workflow_id_fkey references workflows on delete cascade,
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    definition   jsonb       not null,
+    base         integer     not null,                         -- the version it was begun from; 0 before the first
+    revision     integer     not null,                         -- rises whenever it is saved
+    saved_by     text,
+    saved_at     timestamptz not null,
+    created_at   timestamptz not null,
+    constraint workflow_drafts_base_check check (base >= 0),
+    constraint workflow_drafts_revision_check check (revision > 0)
+);
+create index idx_workflow_drafts_listed on workflow_drafts (tenant_id, workspace_id, workflow_id);
+
 -- The draft of a sequence, which its author works on; publishing freezes it as a version.
 create table sequences (
     id           uuid  constraint sequences_pkey primary key constraint sequences_id_fkey references workflows,
@@ -1971,6 +1989,8 @@ alter table audit_log enable row level security;
 create policy own_workspace on audit_log for select using (is_own(tenant_id, workspace_id));
 alter table workflow_versions enable row level security;
 create policy own_workspace on workflow_versions for select using (is_own(tenant_id, workspace_id));
+alter table workflow_drafts enable row level security;
+create policy own_workspace on workflow_drafts for select using (is_own(tenant_id, workspace_id));
 alter table sequences enable row level security;
 create policy own_workspace on sequences for select using (is_own(tenant_id, workspace_id));
 alter table sequence_steps enable row level security;
