@@ -26,6 +26,7 @@ import type {
   ErasedAddress,
   Event,
   Execution,
+  ExecutionPath,
   Explained,
   FunctionAddress,
   FunctionHost,
@@ -81,6 +82,7 @@ import type {
   NamedTemplate,
   NewSigningSecret,
   NewTemplate,
+  Overview,
   Preview,
   ProviderConnection,
   ProviderKindView,
@@ -111,6 +113,18 @@ import type {
   WorkspaceSettings,
 } from "./schema.js";
 import type { ServerEvent } from "./sse.js";
+
+/** `overview`: what is under /v1/overview. */
+export class OverviewResource extends Resource {
+  /**
+   * What happens just now: calls by the minute, what is due, in doubt, resting or waiting, and what failed
+   * today. Made for a screen that asks every few seconds: it costs the same however much was sent, and two
+   * seconds' worth of questions cost one.
+   */
+  get(query: Query<"GET /v1/overview"> = {}, options: Options = {}): Promise<Overview> {
+    return this.http.call("GET /v1/overview", { ...options, query });
+  }
+}
 
 /** `workflows`: what is under /v1/workflows. */
 export class WorkflowsResource extends Resource {
@@ -193,6 +207,11 @@ export class ExecutionsResource extends Resource {
   /** What each node saw, produced and cost, in order. */
   log(id: string, options: Options = {}): Promise<LogLine[]> {
     return this.http.call("GET /v1/executions/{id}/log", { ...options, path: { id } }).then(({ data }) => data);
+  }
+
+  /** The graph of its version with the state of each node, until when and why one waits, and the edges it took. */
+  path(id: string, options: Options = {}): Promise<ExecutionPath> {
+    return this.http.call("GET /v1/executions/{id}/path", { ...options, path: { id } });
   }
 
   /** Follow an execution as server-sent events, until it or the key has ended; safe to reconnect at any time. */
@@ -931,6 +950,7 @@ export class TriggersResource extends Resource {
 
 /** Every resource of the API. */
 export class Resources {
+  readonly overview: OverviewResource;
   readonly workflows: WorkflowsResource;
   readonly executions: ExecutionsResource;
   readonly deadLetters: DeadLettersResource;
@@ -960,6 +980,7 @@ export class Resources {
   readonly triggers: TriggersResource;
 
   constructor(protected readonly http: Http) {
+    this.overview = new OverviewResource(http);
     this.workflows = new WorkflowsResource(http);
     this.executions = new ExecutionsResource(http);
     this.deadLetters = new DeadLettersResource(http);

@@ -82,6 +82,19 @@ export interface BatchEnrolled {
   data: EnrolledCounts;
 }
 
+/** How many calls over one channel ended in one way within one minute. */
+export interface CallCount {
+  /** The beginning of the minute. */
+  at: Time;
+  channel: Channel;
+  /** `retry`: the provider asked for another try later; `inDoubt`: nobody knows whether it arrived. */
+  outcome: CallOutcome;
+  count: number;
+}
+
+/** How a call to a provider ended: by what it said, or without an answer. */
+export type CallOutcome = "called" | "failed" | "inDoubt" | "posted" | "retry" | "sent";
+
 /** A campaign: what is sent, over which channel, to whom, when and how fast. */
 export interface Campaign {
   id: Id;
@@ -350,6 +363,9 @@ export interface Decision {
   items: EventItem[];
 }
 
+/** Whether an edge was taken, can never be taken any more, or may still be. */
+export type EdgeState = "dead" | "open" | "taken";
+
 /** An enrollment, and whether it existed before. */
 export interface EnrolledContact {
   id: Id;
@@ -535,6 +551,19 @@ export interface Execution {
 export interface ExecutionList {
   data: Execution[];
   nextCursor: string | null;
+}
+
+/** The graph of an execution's version with the path that it took. */
+export interface ExecutionPath {
+  executionId: Id;
+  status: ShownStatus;
+  workflowId: Id;
+  workflowName: string;
+  workflowVersion: number;
+  /** The node it began at. */
+  entry: string;
+  nodes: PathNode[];
+  edges: PathEdge[];
 }
 
 /** What an event would do if it were sent. */
@@ -1833,11 +1862,68 @@ export interface NewTemplate {
   kind?: TemplateKind;
 }
 
+/** What has become of a node in one execution. */
+export type NodeState = "done" | "failed" | "notReached" | "skipped" | "waiting";
+
 /** What the days of a schedule are counted from. */
 export type OffsetFrom = "enrollment" | "previous";
 
 /** What happens to an enrollment when a step has failed for good. */
 export type OnStepFailure = "continue" | "stop";
+
+/**
+ * What happens in a workspace just now. Of `queued`, `executionsOpen`, `inDoubt` and `failedToday` at most
+ * 10,000 are counted in each shard.
+ */
+export interface Overview {
+  /** When this was looked up: it may be two seconds old. */
+  at: Time;
+  /** Each minute's calls as workers counted them; a minute without any is left out. */
+  minutes: CallCount[];
+  /** How long the first of what is due has waited; 0 while nothing does. */
+  lagSeconds: number;
+  /** Executions, runs and batches of messages that are due and that no worker has yet. */
+  queued: number;
+  /** Messages and calls of which nobody knows whether they arrived. */
+  inDoubt: number;
+  /** Messages and calls that reached a provider since midnight in UTC. */
+  sentToday: number;
+  /** What has failed since midnight in UTC: executions, and messages of campaigns and events. */
+  failedToday: number;
+  /** Executions that go on, enrollments among them. */
+  executionsOpen: number;
+  runsOpen: number;
+  resting: Resting[];
+  /** What no live worker can do of what the workspace uses. */
+  waiting: string[];
+}
+
+/** An edge of an execution's graph, and whether it was taken. */
+export interface PathEdge {
+  from: string;
+  to: string;
+  /** What must hold for it, in words. */
+  condition: string | null;
+  state: EdgeState;
+}
+
+/** A node of an execution's graph, and what has become of it. */
+export interface PathNode {
+  /** As in the definition; `onError` is what is called when the execution fails. */
+  id: string;
+  /** delay, branch, function, email, … */
+  type: string;
+  state: NodeState;
+  /** While it waits: until when; null if nobody knows. */
+  until: Time | null;
+  /** Why it waits, failed or was skipped. */
+  why: string | null;
+  /** How often its turn has come: a node runs at most once. */
+  visits: number;
+  attempts: number;
+  startedAt: Time | null;
+  endedAt: Time | null;
+}
 
 /** What one person would receive at this moment. */
 export interface Preview {
@@ -2015,6 +2101,15 @@ export interface Resolved {
   resolved: number;
   /** Items left as they were: a call was under way, or the doubt had ended by itself. */
   refused: number;
+}
+
+/** A provider of the workspace that no worker calls for a while. */
+export interface Resting {
+  /** The provider, or the workspace's name for the connection. */
+  provider: string;
+  /** Why, where that is the workspace's own connection; what others share may quote anybody's message. */
+  reason: string | null;
+  until: Time;
 }
 
 /** The failed items that were tried again, or would be. */
@@ -2593,6 +2688,20 @@ export interface WorkspaceSettingsList {
 
 /** Every operation of the API, under its method and address. */
 export interface Operations {
+  /**
+   * What happens just now: calls by the minute, what is due, in doubt, resting or waiting, and what failed
+   * today. Made for a screen that asks every few seconds: it costs the same however much was sent, and two
+   * seconds' worth of questions cost one.
+   */
+  "GET /v1/overview": {
+    path: {};
+    query: {
+      /** How many of the last minutes to show calls of. */
+      minutes?: number;
+    };
+    body: undefined;
+    answer: Overview;
+  };
   /** Make a workflow; every problem of its definition is reported at once. */
   "POST /v1/workflows": {
     path: {};
@@ -2708,6 +2817,13 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: LogLineList;
+  };
+  /** The graph of its version with the state of each node, until when and why one waits, and the edges it took. */
+  "GET /v1/executions/{id}/path": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: ExecutionPath;
   };
   /** Follow an execution as server-sent events, until it or the key has ended; safe to reconnect at any time. */
   "GET /v1/executions/{id}/events": {

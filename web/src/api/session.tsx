@@ -1,37 +1,9 @@
 /** Who is signed in, in which workspace, and what they may do there. */
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from "react";
+import { caller } from "./client";
+import { readSession, type Session, signOutHere } from "./people";
 import { asProblem } from "./problem";
 import { queryClient } from "./queries";
-import { caller, get, post, remove } from "./request";
-
-export interface Membership {
-  workspace: string;
-  roles: string[];
-  permissions: string[];
-}
-
-export interface Session {
-  user: { id: string; email: string; name: string };
-  tenant: string;
-  workspace: string;
-  workspaces: Membership[];
-  permissions: string[];
-  isOperator: boolean;
-  csrfToken: string;
-  expiresAt: string;
-}
-
-export interface SignInWays {
-  password: boolean;
-  oidc: { name: string; label: string; url: string }[];
-}
-
-export interface Redeemed {
-  token: string;
-  name?: string;
-  email?: string;
-  password?: string;
-}
 
 interface SessionState {
   /** `undefined` until it is known, `null` for nobody. */
@@ -48,9 +20,6 @@ interface SessionState {
 const SessionContext = createContext<SessionState | null>(null);
 const CHOSEN = "tidings.workspace";
 
-export const signIn = (email: string, password: string) => post<Session>("/v1/sessions", { email, password });
-export const redeem = (given: Redeemed) => post<Session>("/v1/sessions/redeem", given);
-export const readSignInWays = () => get<SignInWays>("/v1/sign-in");
 
 /** Stands once around the page. */
 export function SessionProvider({ children }: { children: ReactNode }) {
@@ -73,7 +42,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   const reload = useCallback(async () => {
     caller.workspace = sessionStorage.getItem(CHOSEN) ?? localStorage.getItem(CHOSEN);
     try {
-      begin(await readSession());
+      begin(await readOwn());
     } catch (error) {
       if (asProblem(error).status === 401) end();
       else setProblem(error);
@@ -90,7 +59,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   );
 
   const signOut = useCallback(async () => {
-    await remove("/v1/session");
+    await signOutHere();
     end();
   }, [end]);
 
@@ -108,13 +77,13 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 }
 
 /** The session of the chosen workspace; of the person's first one where they no longer have that. */
-async function readSession(): Promise<Session> {
+async function readOwn(): Promise<Session> {
   try {
-    return await get<Session>("/v1/session");
+    return await readSession();
   } catch (error) {
     if (caller.workspace === null || ![403, 404].includes(asProblem(error).status)) throw error;
     caller.workspace = null;
-    return await get<Session>("/v1/session");
+    return await readSession();
   }
 }
 

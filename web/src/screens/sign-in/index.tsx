@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { readSignInWays, signIn } from "../../api/people";
 import { problemAt, problemElsewhere } from "../../api/problem";
-import { readSignInWays, signIn, useSessionState } from "../../api/session";
+import { useSessionState } from "../../api/session";
 import { Entrance } from "../../shell/entrance";
 import styles from "../../shell/entrance.module.css";
 import { text } from "../../text";
