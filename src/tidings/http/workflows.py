@@ -9,7 +9,7 @@ from msgspec.structs import fields
 from starlette.responses import Response
 
 from tidings.domain.errors import FieldsInvalid, Problem
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader
+from tidings.http.access import ContactReader, Definer, DefinitionReader
 from tidings.http.answers import answer
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
@@ -135,7 +135,7 @@ async def deactivate_workflow(context: Definer, id: UUID) -> Workflow | Response
 
 @router.post("/v1/workflows/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview))
 async def preview_workflow(
-    context: ContactKeeper,
+    context: ContactReader,
     id: UUID,
     body: Annotated[GivenContactPreview, Depends(body_of(GivenContactPreview, required=False))],
 ) -> Everything[Preview]:

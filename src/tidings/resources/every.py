@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from tidings.resources.segments import Segments
     from tidings.resources.senders import Senders
     from tidings.resources.sequences import Sequences
+    from tidings.resources.sessions import Sessions
     from tidings.resources.templates import Templates
+    from tidings.resources.users import Users
     from tidings.resources.waiting import Waiting
     from tidings.resources.workflows import Workflows
     from tidings.resources.workspaces import TenancySettings
@@ -81,6 +83,8 @@ class Resources:
     overview: Part["Overviews"] = Part("tidings.resources.overview:Overviews", "connections", "waiting")
     health: Part["Health"] = Part("tidings.resources.health:Health")
     access: Part["Access"] = Part("tidings.resources.access:Access")
+    users: Part["Users"] = Part("tidings.resources.users:Users")
+    sessions: Part["Sessions"] = Part("tidings.resources.sessions:Sessions", "access", "users")
     workspaces: Part["TenancySettings"] = Part("tidings.resources.workspaces:TenancySettings")
 
     def __init__(self, kernel: Kernel) -> None:
