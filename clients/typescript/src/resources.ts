@@ -11,16 +11,19 @@ import type {
   ChangedCampaign,
   ChangedConnection,
   ChangedEnrollments,
+  ChangedOwnUser,
   ChangedSegment,
   ChangedSender,
   ChangedSequence,
   ChangedStep,
   ChangedTemplate,
+  ChangedUser,
   ChangedWorkflow,
   ConnectionTest,
   Contact,
   ContactExport,
   CreatedKey,
+  CurrentSession,
   EnrolledContact,
   Enrollment,
   ErasedAddress,
@@ -51,6 +54,7 @@ import type {
   GivenMessagePreview,
   GivenNamedTrigger,
   GivenPreview,
+  GivenRedeem,
   GivenReplay,
   GivenResolution,
   GivenResolutions,
@@ -61,12 +65,14 @@ import type {
   GivenSender,
   GivenSequence,
   GivenSequenceSimulation,
+  GivenSignIn,
   GivenStep,
   GivenTemplatePreview,
   GivenTenantSettings,
   GivenTest,
   GivenTrigger,
   GivenTriggers,
+  GivenUser,
   GivenWorkflow,
   GivenWorkflowSimulation,
   GivenWorkspaceSettings,
@@ -82,6 +88,7 @@ import type {
   NamedTemplate,
   NewSigningSecret,
   NewTemplate,
+  OpenSession,
   Overview,
   Preview,
   ProviderConnection,
@@ -95,6 +102,7 @@ import type {
   Run,
   Segment,
   Sequence,
+  SignInWays,
   SigningSecret,
   Simulation,
   StartedExecution,
@@ -106,6 +114,8 @@ import type {
   TemplateVersion,
   TenantSettings,
   UpsertedContact,
+  User,
+  UserLink,
   Validated,
   Why,
   Workflow,
@@ -738,6 +748,99 @@ export class TemplatesResource extends Resource {
   }
 }
 
+/** `signIn`: what is under /v1/sign-in. */
+export class SignInResource extends Resource {
+  /** How people of a tenant sign in; needs no key. */
+  get(query: Query<"GET /v1/sign-in"> = {}, options: Options = {}): Promise<SignInWays> {
+    return this.http.call("GET /v1/sign-in", { ...options, query });
+  }
+}
+
+/** `sessions`: what is under /v1/sessions. */
+export class SessionsResource extends Resource {
+  /** Where the person is signed in, the last used first. */
+  list(options: Options = {}): Promise<OpenSession[]> {
+    return this.http.call("GET /v1/sessions", { ...options }).then(({ data }) => data);
+  }
+
+  /**
+   * Sign in with an e-mail address and a password; the answer sets the session's cookie. Whatever is wrong, an
+   * address that nobody has too, is answered in the same words after the same work.
+   */
+  signIn(body: GivenSignIn, options: Options = {}): Promise<CurrentSession> {
+    return this.http.call("POST /v1/sessions", { ...options, body });
+  }
+
+  /** Sign out everywhere, here too. */
+  signOutEverywhere(options: Options = {}): Promise<void> {
+    return this.http.call("DELETE /v1/sessions", { ...options });
+  }
+
+  /**
+   * Sign in with a one-time link, and set what is given; the link then opens nothing more. Who had a password
+   * gives a new one, and is signed out everywhere else.
+   */
+  redeem(body: GivenRedeem, options: Options = {}): Promise<CurrentSession> {
+    return this.http.call("POST /v1/sessions/redeem", { ...options, body });
+  }
+}
+
+/** `session`: what is under /v1/session. */
+export class SessionResource extends Resource {
+  /** Who is signed in here, what they may do, and the token that changes need. */
+  get(options: Options = {}): Promise<CurrentSession> {
+    return this.http.call("GET /v1/session", { ...options });
+  }
+
+  /** Sign out here. */
+  signOut(options: Options = {}): Promise<void> {
+    return this.http.call("DELETE /v1/session", { ...options });
+  }
+
+  /** Change one's own name or password. A new password signs out everywhere else and changes the CSRF token. */
+  updateUser(body: ChangedOwnUser = {}, options: Options = {}): Promise<CurrentSession> {
+    return this.http.call("PATCH /v1/session/user", { ...options, body });
+  }
+}
+
+/** `users`: what is under /v1/users. */
+export class UsersResource extends Resource {
+  /** The people of the tenant, newest first. */
+  list(query: Query<"GET /v1/users"> = {}, options: Options = {}): Pages<User> {
+    return this.http.pages("GET /v1/users", { ...options, query });
+  }
+
+  /** Invite somebody; the answer holds a one-time link, for you to hand over. Only an operator makes an operator. */
+  invite(body: GivenUser, options: Options = {}): Promise<UserLink> {
+    return this.http.call("POST /v1/users", { ...options, body });
+  }
+
+  /** One person, with their roles. */
+  get(id: string, options: Options = {}): Promise<User> {
+    return this.http.call("GET /v1/users/{id}", { ...options, path: { id } });
+  }
+
+  /** Change what is given. Only an operator changes an operator, or makes one; nobody disables themselves. */
+  update(id: string, body: ChangedUser = {}, options: Options = {}): Promise<User> {
+    return this.http.call("PATCH /v1/users/{id}", { ...options, path: { id }, body });
+  }
+
+  /** Remove a person and sign them out everywhere; what they did stays in the audit log. */
+  remove(id: string, options: Options = {}): Promise<void> {
+    return this.http.call("DELETE /v1/users/{id}", { ...options, path: { id } });
+  }
+
+  /** Make a one-time link in place of the one before: for a first visit, or to set a new password. */
+  link(id: string, options: Options = {}): Promise<UserLink> {
+    return this.http.call("POST /v1/users/{id}/link", { ...options, path: { id } });
+  }
+
+  /** End every session of a person: within a few seconds they open nothing. */
+  signOut(id: string, options: Options = {}): Promise<void> {
+    return this.http.call("POST /v1/users/{id}/sign-out", { ...options, path: { id } });
+  }
+}
+
 /** `providerKinds`: what is under /v1/provider-kinds. */
 export class ProviderKindsResource extends Resource {
   /** What can be connected, and what each must be told. */
@@ -965,6 +1068,10 @@ export class Resources {
   readonly events: EventsResource;
   readonly senders: SendersResource;
   readonly templates: TemplatesResource;
+  readonly signIn: SignInResource;
+  readonly sessions: SessionsResource;
+  readonly session: SessionResource;
+  readonly users: UsersResource;
   readonly providerKinds: ProviderKindsResource;
   readonly connections: ConnectionsResource;
   readonly keys: KeysResource;
@@ -995,6 +1102,10 @@ export class Resources {
     this.events = new EventsResource(http);
     this.senders = new SendersResource(http);
     this.templates = new TemplatesResource(http);
+    this.signIn = new SignInResource(http);
+    this.sessions = new SessionsResource(http);
+    this.session = new SessionResource(http);
+    this.users = new UsersResource(http);
     this.providerKinds = new ProviderKindsResource(http);
     this.connections = new ConnectionsResource(http);
     this.keys = new KeysResource(http);

@@ -163,6 +163,16 @@ export interface ChangedEnrollments {
   count: number;
 }
 
+/** What is given is set, and the rest stays. */
+export interface ChangedOwnUser {
+  name?: string | null;
+  /** Only where it is still missing, or for an administrator. */
+  email?: string | null;
+  password?: string | null;
+  /** Needed for another password or address, if there is one. */
+  currentPassword?: string | null;
+}
+
 /** A new name or a new audience for a segment. */
 export interface ChangedSegment {
   name?: string | null;
@@ -219,6 +229,16 @@ export interface ChangedTemplate {
   /** What it is written in. */
   format?: TemplateFormat;
   description?: string | null;
+}
+
+/** What is given is set, and the rest stays. */
+export interface ChangedUser {
+  email?: string | null;
+  name?: string | null;
+  /** The whole list: whatever is not in it is taken away. */
+  workspaces?: GivenWorkspaceRoles[] | null;
+  /** Whether they cannot sign in; who is disabled is signed out. */
+  disabled?: boolean | null;
 }
 
 /** A workflow as it should be; a name, description or `active` that is left out stays as it is. */
@@ -351,6 +371,23 @@ export interface CreatedKey {
   /** Of a publishable key: the web pages it may be used from. */
   origins: string[];
   secret: string;
+}
+
+/** Who is signed in here, and what they may do in which workspace. */
+export interface CurrentSession {
+  user: SessionUser;
+  tenant: string;
+  /** The workspace of this request; null for somebody without any role. */
+  workspace: string | null;
+  workspaces: SessionWorkspace[];
+  /** Those in the workspace of this request. */
+  permissions: Permission[];
+  /** Whether they may see what belongs to the whole installation. */
+  isOperator: boolean;
+  /** Sent as X-Tidings-CSRF with every request that changes something. */
+  csrfToken: string;
+  /** When the session ends, however much it is used. */
+  expiresAt: Time;
 }
 
 /** What was decided for one channel and audience, and why. */
@@ -1247,6 +1284,17 @@ export interface GivenRecipients {
   customEmails?: string[] | null;
 }
 
+/** A one-time link's token, and what the person sets at the same time. */
+export interface GivenRedeem {
+  /** What is behind the # of the link. */
+  token: string;
+  name?: string | null;
+  /** Only where an address is still missing. */
+  email?: string | null;
+  /** Needed where there was one before. */
+  password?: string | null;
+}
+
 /** Start again what failed; a dry run only says what it would start. */
 export interface GivenReplay {
   where: GivenFilter;
@@ -1372,6 +1420,13 @@ export interface GivenSequenceSimulation {
   published?: boolean;
 }
 
+/** An address and a password. */
+export interface GivenSignIn {
+  email: string;
+  password: string;
+  tenant?: string;
+}
+
 /** A message of a sequence. */
 export interface GivenStep {
   /** Days after the enrollment, or after the step before. */
@@ -1430,6 +1485,14 @@ export interface GivenTriggers {
   triggers: GivenNamedTrigger[];
 }
 
+/** Somebody to invite. */
+export interface GivenUser {
+  /** Compared without case. */
+  email: string;
+  name: string;
+  workspaces: GivenWorkspaceRoles[];
+}
+
 /** A workflow to create: its name and its definition. */
 export interface GivenWorkflow {
   description?: string | null;
@@ -1462,6 +1525,12 @@ export interface GivenWorkflowSimulation {
   results?: Record<string, unknown>;
   /** Another definition, to be simulated in place of the stored one. */
   definition?: Record<string, unknown> | null;
+}
+
+/** The roles of a person in one workspace. */
+export interface GivenWorkspaceRoles {
+  workspace: string;
+  roles: Role[];
 }
 
 /** What is given is set, and the rest stays. */
@@ -1868,8 +1937,36 @@ export type NodeState = "done" | "failed" | "notReached" | "skipped" | "waiting"
 /** What the days of a schedule are counted from. */
 export type OffsetFrom = "enrollment" | "previous";
 
+/** A login of one's own organisation that can be used. */
+export interface OidcWay {
+  name: string;
+  label: string;
+  /** Where a browser begins; `next` may be added to it. */
+  url: string;
+}
+
 /** What happens to an enrollment when a step has failed for good. */
 export type OnStepFailure = "continue" | "stop";
+
+/** One browser in which a person is signed in. */
+export interface OpenSession {
+  id: Id;
+  /** How they signed in: password, link, or oidc: and a name. */
+  via: string;
+  /** What the browser calls itself. */
+  userAgent: string;
+  /** Whether it is the one that asks. */
+  current: boolean;
+  createdAt: Time;
+  /** To the minute. */
+  lastUsedAt: Time;
+  expiresAt: Time;
+}
+
+/** A whole list, which is never long enough to need pages. */
+export interface OpenSessionList {
+  data: OpenSession[];
+}
 
 /**
  * What happens in a workspace just now. Of `queued`, `executionsOpen`, `inDoubt` and `failedToday` at most
@@ -1924,6 +2021,9 @@ export interface PathNode {
   startedAt: Time | null;
   endedAt: Time | null;
 }
+
+/** One kind of thing that can be done; every operation needs exactly one. */
+export type Permission = "define" | "readDefinitions" | "readContacts" | "contacts" | "operate" | "enqueue" | "readStatus" | "readWork" | "runWorkers" | "administer" | "operateInstallation";
 
 /** What one person would receive at this moment. */
 export interface Preview {
@@ -2124,8 +2224,8 @@ export interface Retry {
   duplicate: boolean;
 }
 
-/** The role of an API key. */
-export type Role = "workflowManager" | "triggerOperator" | "systemAdmin" | "workerService" | "operator" | "publishable";
+/** The role of an API key, or one of a person's roles in a workspace. */
+export type Role = "workflowManager" | "triggerOperator" | "systemAdmin" | "workerService" | "operator" | "reader" | "publishable";
 
 /** What an event leads to for one channel and audience. */
 export type RouteOutcome = "enqueued" | "fallback" | "none" | "suppressed";
@@ -2265,8 +2365,30 @@ export interface Served {
   concurrency: number;
 }
 
+/** The person who is signed in. */
+export interface SessionUser {
+  id: Id;
+  /** In small letters; null until the first operator has given one. */
+  email: string | null;
+  name: string;
+  hasPassword: boolean;
+}
+
+/** A workspace of the person, and what they may do there. */
+export interface SessionWorkspace {
+  workspace: string;
+  roles: Role[];
+  permissions: Permission[];
+}
+
 /** The states of an execution as people see them. */
 export type ShownStatus = "cancelled" | "completed" | "enqueued" | "failed" | "paused" | "processing";
+
+/** How people sign in here. */
+export interface SignInWays {
+  password: boolean;
+  oidc: OidcWay[];
+}
 
 /** That a workspace's calls are signed; the secret itself is shown only when it is made. */
 export interface SigningSecret {
@@ -2598,6 +2720,40 @@ export interface UpsertedContactList {
   data: UpsertedContact[];
 }
 
+/** A person of a tenant; passwords and links are in no answer. */
+export interface User {
+  id: Id;
+  tenant: string;
+  /** In small letters; null until the first operator has given one. */
+  email: string | null;
+  name: string;
+  workspaces: WorkspaceRoles[];
+  /** Whether a password was set. */
+  hasPassword: boolean;
+  /** Until when a one-time link of theirs can be used. */
+  linkExpiresAt: Time | null;
+  /** When they last signed in. */
+  signedInAt: Time | null;
+  /** Since when they cannot sign in. */
+  disabledAt: Time | null;
+  createdAt: Time;
+  createdBy: string;
+}
+
+/** A person with a new one-time link, which is shown only this once. Hand it over yourself. */
+export interface UserLink {
+  user: User;
+  /** Opens the page and signs the person in. */
+  link: string;
+  expiresAt: Time;
+}
+
+/** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
+export interface UserList {
+  data: User[];
+  nextCursor: string | null;
+}
+
 /** Every problem of a definition. */
 export interface Validated {
   valid: boolean;
@@ -2665,6 +2821,12 @@ export interface WorkflowVersion {
 /** A whole list, which is never long enough to need pages. */
 export interface WorkflowVersionList {
   data: WorkflowVersion[];
+}
+
+/** The roles of a person in one workspace; together they may what any of them may. */
+export interface WorkspaceRoles {
+  workspace: string;
+  roles: Role[];
 }
 
 /** A workspace: its part of what is scarce, and the private addresses that its URLs may have. */
@@ -3762,6 +3924,129 @@ export interface Operations {
     query: {};
     body: GivenTemplatePreview;
     answer: TemplatePreview;
+  };
+  /** How people of a tenant sign in; needs no key. */
+  "GET /v1/sign-in": {
+    path: {};
+    query: {
+      /** The tenant whose people sign in. */
+      tenant?: string;
+    };
+    body: undefined;
+    answer: SignInWays;
+  };
+  /** Where the person is signed in, the last used first. */
+  "GET /v1/sessions": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: OpenSessionList;
+  };
+  /**
+   * Sign in with an e-mail address and a password; the answer sets the session's cookie. Whatever is wrong, an
+   * address that nobody has too, is answered in the same words after the same work.
+   */
+  "POST /v1/sessions": {
+    path: {};
+    query: {};
+    body: GivenSignIn;
+    answer: CurrentSession;
+  };
+  /** Sign out everywhere, here too. */
+  "DELETE /v1/sessions": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /**
+   * Sign in with a one-time link, and set what is given; the link then opens nothing more. Who had a password
+   * gives a new one, and is signed out everywhere else.
+   */
+  "POST /v1/sessions/redeem": {
+    path: {};
+    query: {};
+    body: GivenRedeem;
+    answer: CurrentSession;
+  };
+  /** Who is signed in here, what they may do, and the token that changes need. */
+  "GET /v1/session": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: CurrentSession;
+  };
+  /** Sign out here. */
+  "DELETE /v1/session": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /** Change one's own name or password. A new password signs out everywhere else and changes the CSRF token. */
+  "PATCH /v1/session/user": {
+    path: {};
+    query: {};
+    body: ChangedOwnUser;
+    answer: CurrentSession;
+  };
+  /** The people of the tenant, newest first. */
+  "GET /v1/users": {
+    path: {};
+    query: {
+      /** How many at most. */
+      limit?: number;
+      /** `nextCursor` of the page before. */
+      cursor?: string | null;
+      /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
+      createdAfter?: string | null;
+      /** Only what was created before this time. */
+      createdBefore?: string | null;
+    };
+    body: undefined;
+    answer: UserList;
+  };
+  /** Invite somebody; the answer holds a one-time link, for you to hand over. Only an operator makes an operator. */
+  "POST /v1/users": {
+    path: {};
+    query: {};
+    body: GivenUser;
+    answer: UserLink;
+  };
+  /** One person, with their roles. */
+  "GET /v1/users/{id}": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: User;
+  };
+  /** Change what is given. Only an operator changes an operator, or makes one; nobody disables themselves. */
+  "PATCH /v1/users/{id}": {
+    path: { id: string };
+    query: {};
+    body: ChangedUser;
+    answer: User;
+  };
+  /** Remove a person and sign them out everywhere; what they did stays in the audit log. */
+  "DELETE /v1/users/{id}": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /** Make a one-time link in place of the one before: for a first visit, or to set a new password. */
+  "POST /v1/users/{id}/link": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: UserLink;
+  };
+  /** End every session of a person: within a few seconds they open nothing. */
+  "POST /v1/users/{id}/sign-out": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
   };
   /** What can be connected, and what each must be told. */
   "GET /v1/provider-kinds": {

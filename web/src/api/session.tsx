@@ -1,17 +1,17 @@
 /** Who is signed in, in which workspace, and what they may do there. */
+import type { CurrentSession, Permission } from "@tidings/client";
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from "react";
-import { caller } from "./client";
-import { readSession, type Session, signOutHere } from "./people";
+import { api, caller } from "./client";
 import { asProblem } from "./problem";
 import { queryClient } from "./queries";
 
 interface SessionState {
   /** `undefined` until it is known, `null` for nobody. */
-  session: Session | null | undefined;
+  session: CurrentSession | null | undefined;
   /** Why it cannot be known. */
   problem: unknown;
   /** Take the session of an answer as the current one. */
-  begin: (session: Session) => void;
+  begin: (session: CurrentSession) => void;
   chooseWorkspace: (workspace: string) => void;
   signOut: () => Promise<void>;
   reload: () => Promise<void>;
@@ -20,13 +20,12 @@ interface SessionState {
 const SessionContext = createContext<SessionState | null>(null);
 const CHOSEN = "tidings.workspace";
 
-
 /** Stands once around the page. */
 export function SessionProvider({ children }: { children: ReactNode }) {
-  const [session, setSession] = useState<Session | null | undefined>(undefined);
+  const [session, setSession] = useState<CurrentSession | null | undefined>(undefined);
   const [problem, setProblem] = useState<unknown>(null);
 
-  const begin = useCallback((found: Session) => {
+  const begin = useCallback((found: CurrentSession) => {
     caller.csrfToken = found.csrfToken;
     caller.workspace = found.workspace;
     setProblem(null);
@@ -59,7 +58,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   );
 
   const signOut = useCallback(async () => {
-    await signOutHere();
+    await api.session.signOut();
     end();
   }, [end]);
 
@@ -77,13 +76,13 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 }
 
 /** The session of the chosen workspace; of the person's first one where they no longer have that. */
-async function readOwn(): Promise<Session> {
+async function readOwn(): Promise<CurrentSession> {
   try {
-    return await readSession();
+    return await api.session.get();
   } catch (error) {
     if (caller.workspace === null || ![403, 404].includes(asProblem(error).status)) throw error;
     caller.workspace = null;
-    return await readSession();
+    return await api.session.get();
   }
 }
 
@@ -94,14 +93,14 @@ export function useSessionState(): SessionState {
 }
 
 /** Who is signed in; only for what is shown to somebody who is. */
-export function useSession(): Session {
+export function useSession(): CurrentSession {
   const { session } = useSessionState();
   if (!session) throw new Error("nobody is signed in");
   return session;
 }
 
 /** Whether the person may do something in the current workspace: `operate`, `define`, `administer`. */
-export function useMay(permission: string | null): boolean {
+export function useMay(permission: Permission | null): boolean {
   const { session } = useSessionState();
   return permission === null || (session?.permissions.includes(permission) ?? false);
 }

@@ -43,7 +43,7 @@ async function again(follow: () => Promise<void>, signal: AbortSignal, say: (sta
       say("ended");
       return;
     } catch {
-      if (signal.aborted) return;
+      if (signal.aborted as boolean) return; // the checker does not see that it changes while we wait
       say("lost");
     }
     await new Promise((resume) => setTimeout(resume, PAUSE_MS));

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { changeOwn } from "../../api/people";
+import { api } from "../../api/client";
 import { problemAt, problemElsewhere } from "../../api/problem";
 import { useSession, useSessionState } from "../../api/session";
 import { text } from "../../text";
@@ -18,7 +18,7 @@ export function PasswordForm() {
   const [current, setCurrent] = useState("");
   const [next, setNext] = useState("");
   const { busy, problem, onSubmit } = useSubmit(async () => {
-    begin(await changeOwn({ password: next, ...(user.hasPassword ? { currentPassword: current } : {}) }));
+    begin(await api.session.updateUser({ password: next, ...(user.hasPassword ? { currentPassword: current } : {}) }));
     setCurrent("");
     setNext("");
     toast(text.account.changed);

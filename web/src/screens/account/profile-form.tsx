@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { changeOwn } from "../../api/people";
+import { api } from "../../api/client";
 import { problemAt, problemElsewhere } from "../../api/problem";
 import { useSession, useSessionState } from "../../api/session";
 import { text } from "../../text";
@@ -17,7 +17,7 @@ export function ProfileForm() {
   const { begin } = useSessionState();
   const [name, setName] = useState(user.name);
   const { busy, problem, onSubmit } = useSubmit(async () => {
-    begin(await changeOwn({ name }));
+    begin(await api.session.updateUser({ name }));
     toast(text.common.saved);
   });
   const elsewhere = problemElsewhere(problem, ["name"]);

@@ -1,6 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
+import type { OpenSession } from "@tidings/client";
 import { useState } from "react";
-import { type OpenSession, readOpenSessions, signOutEverywhere } from "../../api/people";
+import { api } from "../../api/client";
+import { useRead } from "../../api/queries";
 import { useSessionState } from "../../api/session";
 import { text } from "../../text";
 import { Button } from "../../ui/button";
@@ -28,7 +29,7 @@ const COLUMNS: readonly Column<OpenSession>[] = [
 
 /** Every browser that is signed in as this person. */
 export function Sessions() {
-  const { data, isPending, error, refetch } = useQuery({ queryKey: ["own-sessions"], queryFn: readOpenSessions });
+  const { data, isPending, error, refetch } = useRead("GET /v1/sessions", {});
   const { reload: readSession } = useSessionState();
   const [asking, setAsking] = useState(false);
   const everywhere = (
@@ -58,7 +59,7 @@ export function Sessions() {
         verb={text.account.everywhere}
         danger
         onConfirm={async () => {
-          await signOutEverywhere();
+          await api.sessions.signOutEverywhere();
           await readSession();
         }}
       />
