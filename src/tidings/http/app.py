@@ -18,6 +18,7 @@ from tidings.http import (
     enrollments,
     events,
     executions,
+    failures,
     functions,
     functions_endpoint,
     health,
@@ -51,7 +52,7 @@ from tidings.http.streams import Streams
 from tidings.version import __version__
 
 RESOURCES = (
-    overview,
+    *(overview, failures),
     *(workflows, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
