@@ -103,7 +103,9 @@ async def fill(engine: Engine, home: Workspace) -> None:
     await engine.senders.create(ann, {"name": "same", "email": "us@example.com", "defaultFor": ["email"]})
     await engine.templates.create(ann, {"name": "same", "text": "News"})
     await engine.templates.create(ann, {"name": "outer", "text": RENDERS})
-    await engine.workflows.create(ann, "same", FLOW)
+    flow = await engine.workflows.create(ann, "same", FLOW)
+    await engine.drafts.save(ann, flow.id, FLOW)
+    await engine.drafts.create(ann, "begun", FLOW)
     for key, to in (("k1", "ada@example.com"), ("k2", "refused@example.com")):
         await engine.executions.trigger(ann, "same", {"to": to}, key, contact_id=ada, correlated=True)
     drip = await engine.sequences.create(ann, "same", {}, [{"dayOffset": 0, "channel": "email", "content": "Hi"}])
@@ -115,6 +117,7 @@ async def fill(engine: Engine, home: Workspace) -> None:
     spring = await engine.campaigns.create(ann, letter)
     doubtful = Deployment(spring.id, "k1", Channel.EMAIL, content, [Recipient("doubtful@example.com")])
     await engine.deploy(doubtful, home)
+    await engine.deploy(replace(doubtful, idempotency_key="k3", recipients=[Recipient("refused@example.com")]), home)
     await engine.deploy(replace(doubtful, idempotency_key="k2", scheduled_for=NOW + timedelta(days=90)), home)
     rule = {"trigger": "quote", "channel": "email", "audience": "lead", "steps": [{"template": content}]}
     await engine.rules.create(ann, rule)
@@ -136,8 +139,12 @@ async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock, sql
     """Three workspaces that differ in nothing but whose they are."""
     clock.time = NOW
     for home in HOMES:
+        await sql.execute(
+            "insert into call_counts values ($1, $2, $3, gen_random_uuid(), 'email', 'sent', 1)",
+            *(home.tenant, home.name, NOW),
+        )
         provider.script |= {
-            "refused@example.com": [Rejected("no such mailbox")],
+            "refused@example.com": [Rejected("no such mailbox")] * 2,
             "doubtful@example.com": [Unknown("reset")],
         }
         await fill(engine, home)
@@ -205,6 +212,10 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "company": ["Acme"],
         "tag": ["vip"],
         "text": [None],
+        "minute": [NOW - timedelta(hours=1)],
+        "failed_since": [NOW - timedelta(hours=1)],
+        "failed_before": [NOW + timedelta(days=1)],
+        "most": [1000],
         "name": ["same"],
         "kind": ["workflow", "sequence"],
         "channel": ["email"],
@@ -215,6 +226,7 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "enabled": [None],
         "active": [True, False],
         "has_executions": [False],
+        "revision": [None],
         "statuses": [None],
         "cursors": [None],
         "error": [None],
@@ -328,6 +340,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "count_audience": {"status": ["active"]},
         "sample_audience": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
+        "remove_draft": {"id": await every(sql, ID.format("workflows"))},
+        "count_live_by_version": {"workspace_hash": [home.hash for home in HOMES]},
         "find_retried": {
             "keys": [await every(sql, "select idempotency_key from outbox")],
             "places": [await every(sql, "select substr(idempotency_key, 1, 8) from outbox")],
@@ -385,6 +399,7 @@ async def remove_strangers(sql: Sql, home: Workspace, tables: Sequence[str], own
     strange = f"(select id from workflows where not {own})"
     await sql.execute(f"delete from sequence_steps where sequence_id in {strange}", *own_values(home, own))
     await sql.execute(f"delete from sequences where id in {strange}", *own_values(home, own))
+    await sql.execute(f"delete from workflow_drafts where workflow_id in {strange}", *own_values(home, own))
     await sql.execute(f"delete from workflow_versions where workflow_id in {strange}", *own_values(home, own))
     for table in tables:
         await sql.execute(f"delete from {table} where not {own}", *own_values(home, own))

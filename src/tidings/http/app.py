@@ -15,14 +15,19 @@ from tidings.http import (
     contacts,
     dead_letters,
     docs,
+    drafts,
     enrollments,
     events,
     executions,
+    failures,
     functions,
     functions_endpoint,
     health,
     keys,
+    node_types,
     oidc,
+    overview,
+    previews,
     provider_connections,
     providers,
     rules,
@@ -46,6 +51,7 @@ from tidings.http.guesses import Guesses
 from tidings.http.lean import LEAN_ROUTES, LeanRoute, LeanRoutes
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import describe
+from tidings.http.page import Page
 from tidings.http.people_settings import PeopleSettings
 from tidings.http.pulse import Pulse
 from tidings.http.rate import RateLimit
@@ -55,7 +61,8 @@ from tidings.http.streams import Streams
 from tidings.version import __version__
 
 RESOURCES = (
-    *(workflows, executions, dead_letters, sequences, enrollments, simulate),
+    *(overview, failures),
+    *(workflows, drafts, node_types, previews, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
     *(senders, templates),
@@ -97,6 +104,6 @@ def create_app(
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]
     # Not include_router: it rebuilds every operation at an app's first requests, for 90 ms in all.
     app.state.routes = [*plain, *chain.from_iterable(resource.router.routes for resource in RESOURCES)]
-    app.router.routes += app.state.routes
+    app.router.routes += [*app.state.routes, Page()]
     object.__setattr__(app, "openapi", lambda: describe(app))
     return app

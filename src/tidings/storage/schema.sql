@@ -307,6 +307,24 @@ create table workflow_versions (
     constraint workflow_versions_lane_check check (lane between 0 and 3)
 );
 
+-- What is being changed about a workflow, valid or not; publishing freezes it. Of one that was never published it is all
+-- there is.
+create table workflow_drafts (
+    workflow_id  uuid        constraint workflow_drafts_pkey primary key
+                             constraint workflow_drafts_workflow_id_fkey references workflows on delete cascade,
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    definition   jsonb       not null,
+    base         integer     not null,                         -- the version it was begun from; 0 before the first
+    revision     integer     not null,                         -- rises whenever it is saved
+    saved_by     text,
+    saved_at     timestamptz not null,
+    created_at   timestamptz not null,
+    constraint workflow_drafts_base_check check (base >= 0),
+    constraint workflow_drafts_revision_check check (revision > 0)
+);
+create index idx_workflow_drafts_listed on workflow_drafts (tenant_id, workspace_id, workflow_id);
+
 -- The draft of a sequence, which its author works on; publishing freezes it as a version.
 create table sequences (
     id           uuid  constraint sequences_pkey primary key constraint sequences_id_fkey references workflows,
@@ -560,6 +578,7 @@ create table executions (
     vars            jsonb       not null default '{}',
     error           text,
     error_node      text,
+    failed_at       timestamptz generated always as (case when status = 'failed' then ended_at end) stored,
     constraint executions_pkey primary key (shard, id),
     constraint executions_idempotency_key unique (shard, key_hash),
     constraint executions_key_hash_check check (octet_length(key_hash) = 16),
@@ -572,6 +591,9 @@ create table executions (
 create index idx_executions_listed on executions (shard, tenant_id, workspace_id, id);
 -- Dead letters. Only a failure sets error_node, so an execution that succeeds is still updated in place.
 create index idx_executions_error_node on executions (shard, tenant_id, workspace_id, id) where error_node is not null;
+-- The same by the time of the failure.
+create index idx_executions_failed_at on executions (shard, tenant_id, workspace_id, failed_at, id)
+    where failed_at is not null;
 -- A contact never changes, so what moves an execution still updates it in place.
 create index idx_executions_contact_id on executions (shard, contact_id, id) where contact_id is not null;
 create index idx_executions_workflow_id on executions (shard, workflow_id, id) where contact_id is not null;
@@ -835,6 +857,7 @@ create table outbox (
     provider_message_id text,
     error               text,
     result              jsonb,                                 -- what a function answered
+    failed_at           timestamptz generated always as (case when status = 'failed' then finalized_at end) stored,
     constraint channel_outbox_pkey primary key (shard, id),
     constraint channel_outbox_shard_check check (shard = shard_of(id)),
     -- Its bucket is the id's: what has the same key is in the same shard, whose index refuses it.
@@ -861,6 +884,9 @@ create index idx_channel_outbox_run_id on outbox (shard, run_id, job_id) where r
 create index idx_channel_outbox_contact_id on outbox (shard, contact_id, id) where contact_id is not null;
 create index idx_channel_outbox_node on outbox (shard, node, id) where contact_id is not null and node is not null;
 create index idx_channel_outbox_in_doubt on outbox (shard, id) where in_doubt;
+-- Failures by their time. Only a failure has one, so an item that is sent is still updated in place.
+create index idx_channel_outbox_failed_at on outbox (shard, tenant_id, workspace_id, failed_at, id)
+    where failed_at is not null;
 
 -- An attempt that did not succeed leaves a short row of its own.
 create table attempts (
@@ -956,6 +982,21 @@ create table workers (
     started_at   timestamptz not null,
     last_seen_at timestamptz not null
 );
+
+-- How many calls ended in which way, minute by minute: what a plot of the last hours shows. Each worker writes its own rows,
+-- about once a second, so that no two wait for each other; one that is killed takes its last second with it.
+create table call_counts (
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    minute       timestamptz not null,
+    worker_id    uuid        not null,
+    channel      text        not null,
+    outcome      text        not null,
+    calls        integer     not null,
+    constraint call_counts_pkey primary key (tenant_id, workspace_id, minute, worker_id, channel, outcome),
+    constraint call_counts_calls_check check (calls > 0)
+);
+create index idx_call_counts_minute on call_counts (minute);
 
 -- A provider that keeps timing out or says "not so fast" rests for everyone; so does one that cannot be used at all, which
 -- keeps its row until a call to it is answered.
@@ -1998,6 +2039,8 @@ alter table audit_log enable row level security;
 create policy own_workspace on audit_log for select using (is_own(tenant_id, workspace_id));
 alter table workflow_versions enable row level security;
 create policy own_workspace on workflow_versions for select using (is_own(tenant_id, workspace_id));
+alter table workflow_drafts enable row level security;
+create policy own_workspace on workflow_drafts for select using (is_own(tenant_id, workspace_id));
 alter table sequences enable row level security;
 create policy own_workspace on sequences for select using (is_own(tenant_id, workspace_id));
 alter table sequence_steps enable row level security;
@@ -2025,6 +2068,7 @@ alter table fallbacks enable row level security;
 alter table routes enable row level security;
 alter table connections enable row level security;
 alter table workers enable row level security;
+alter table call_counts enable row level security;
 
 -- Starting work is for whoever is told so.
 revoke all on function trigger from public;
