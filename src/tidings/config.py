@@ -121,14 +121,6 @@ def read_config(**flags: object) -> Config:
     return load_config(flags, os.environ, Path.cwd())
 
 
-def page_url(config: Config) -> str:
-    """Return where people open the page, as far as the settings say it."""
-    if config.public_url:
-        return config.public_url
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(config.host, config.host)  # noqa: S104 – shown, not bound
-    return f"{'https' if config.tls_cert else 'http'}://{host}:{config.port}"
-
-
 def load_config(flags: Mapping[str, object], environ: Mapping[str, str], directory: Path) -> Config:
     """Gather every setting from where it was given first, and refuse what cannot be used."""
     path = directory / "tidings.toml"

@@ -9,7 +9,7 @@ from tidings.cli.command import command
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Listed
 from tidings.cli.output import print_aside, print_line, table
-from tidings.config import Config, page_url
+from tidings.config import Config
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ConfigInvalid
 from tidings.domain.roles import ROLES_OF_PEOPLE, Role
@@ -164,5 +164,13 @@ def _roles(given: list[str] | None, at: Acting) -> "Roles":
 def _linked(config: Config, made: "LinkedUser") -> "UserLink":
     from tidings.views.users import UserLink
 
-    link = f"{page_url(config)}/welcome#{made.token}"
+    link = f"{_page_url(config)}/welcome#{made.token}"
     return UserLink(user=made.user, link=link, expires_at=made.expires_at)
+
+
+def _page_url(config: Config) -> str:
+    """Return where people open the page, as far as the settings say it."""
+    if config.public_url:
+        return config.public_url
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(config.host, config.host)  # noqa: S104 – shown, not bound
+    return f"{'https' if config.tls_cert else 'http'}://{host}:{config.port}"
