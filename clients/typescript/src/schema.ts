@@ -4449,6 +4449,28 @@ export interface Operations {
     body: ChangedOwnUser;
     answer: CurrentSession;
   };
+  /** Send a browser to the issuer. */
+  "GET /v1/oidc/{name}/start": {
+    path: { name: string };
+    query: {
+      /** Where on the page to go then. */
+      next?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
+  };
+  /** Take a browser back from the issuer, and begin its session. */
+  "GET /v1/oidc/{name}/callback": {
+    path: { name: string };
+    query: {
+      code?: string | null;
+      state?: string | null;
+      error?: string | null;
+      iss?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
+  };
   /** The people of the tenant, newest first. */
   "GET /v1/users": {
     path: {};
