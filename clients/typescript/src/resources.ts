@@ -26,6 +26,7 @@ import type {
   CreatedKey,
   CurrentSession,
   Drafted,
+  DraftedSequence,
   EnrolledContact,
   Enrollment,
   ErasedAddress,
@@ -43,6 +44,7 @@ import type {
   GivenContact,
   GivenContactPreview,
   GivenContacts,
+  GivenCount,
   GivenDefinition,
   GivenDeploy,
   GivenEnrolling,
@@ -56,6 +58,7 @@ import type {
   GivenMessagePreview,
   GivenNamedTrigger,
   GivenPreview,
+  GivenPublication,
   GivenRedeem,
   GivenReplay,
   GivenResolution,
@@ -74,6 +77,7 @@ import type {
   GivenTest,
   GivenTrigger,
   GivenTriggers,
+  GivenUnsavedPreview,
   GivenUser,
   GivenWorkflow,
   GivenWorkflowSimulation,
@@ -89,6 +93,7 @@ import type {
   LogLine,
   NamedSender,
   NamedTemplate,
+  NewDraft,
   NewSigningSecret,
   NewTemplate,
   NodeTypes,
@@ -105,6 +110,7 @@ import type {
   Retry,
   Rule,
   Run,
+  SavedDraft,
   Segment,
   Sequence,
   SignInWays,
@@ -197,7 +203,7 @@ export class WorkflowsResource extends Resource {
   }
 
   /** Begin a workflow as a draft: its name is taken, and nothing lists or starts it until it is published. */
-  createDraft(body: NewDraft = {}, options: Options = {}): Promise<Drafted> {
+  createDraft(body: NewDraft, options: Options = {}): Promise<Drafted> {
     return this.http.call("POST /v1/workflows/drafts", { ...options, body });
   }
 
@@ -215,7 +221,7 @@ export class WorkflowsResource extends Resource {
    * Save a draft, valid or not: its problems are answered, and refuse nothing. With `revision`, 409 if it was
    * saved by somebody else since.
    */
-  saveDraft(id: string, body: SavedDraft = {}, options: Options = {}): Promise<Drafted> {
+  saveDraft(id: string, body: SavedDraft, options: Options = {}): Promise<Drafted> {
     return this.http.call("PUT /v1/workflows/{id}/draft", { ...options, path: { id }, body });
   }
 
@@ -271,7 +277,7 @@ export class PreviewsResource extends Resource {
 /** `audiences`: what is under /v1/audiences/count. */
 export class AudiencesResource extends Resource {
   /** How many contacts an audience has at this moment, how many can be reached, some of them, and it in words. */
-  count(body: GivenCount = {}, options: Options = {}): Promise<CountedAudience> {
+  count(body: GivenCount, options: Options = {}): Promise<CountedAudience> {
     return this.http.call("POST /v1/audiences/count", { ...options, body });
   }
 }
