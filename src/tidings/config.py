@@ -20,6 +20,7 @@ from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.messages import shown_number
+from tidings.domain.people.region import read_region
 from tidings.domain.workspace_patterns import workspace_patterns
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -43,7 +44,6 @@ _INJECTED = re.compile(
     r"TIDINGS(_[A-Z0-9_]+)?_"
     r"(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
-_REGION = re.compile(r"[A-Z]{2}")
 _INJECTED_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
@@ -243,10 +243,10 @@ def _path(source: str, value: object) -> Path:
 
 
 def _region(source: str, value: object) -> str:
-    region = str(value).strip().upper()
-    if not _REGION.fullmatch(region):
-        raise ConfigInvalid(f"{source} is {value!r}; write a country's two letters, like DE")
-    return region
+    try:
+        return read_region(str(value))
+    except ValueError as error:
+        raise ConfigInvalid(f"{source} is {value!r}; {error}") from None
 
 
 def _flag(source: str, value: object) -> bool:

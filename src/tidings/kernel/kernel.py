@@ -9,6 +9,7 @@ from uuid import UUID
 
 from tidings.domain.connections.route import SendingRoute
 from tidings.domain.connections.vendors import Vendors
+from tidings.domain.content.sender import WorkspaceSenders
 from tidings.domain.content.template_facts import KeptFacts
 from tidings.domain.errors import ChannelNotReady, ConfigInvalid
 from tidings.domain.flow.doubt import DoubtPolicy
@@ -29,7 +30,7 @@ from tidings.kernel.process.claim_turns import Turns
 from tidings.kernel.process.connections import ConnectionTable
 from tidings.kernel.process.in_hand import InHand
 from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
-from tidings.kernel.process.known_senders import KnownSenders
+from tidings.kernel.process.known_by_workspace import KnownByWorkspace
 from tidings.kernel.process.rests import HostRests, Rests
 from tidings.kernel.process.shares import ProviderShare, Shares
 from tidings.kernel.process.stops import Stops
@@ -93,7 +94,8 @@ class Kernel:
     route_table: RouteTable = field(init=False)
     use: KnownUse = field(default_factory=KnownUse)
     roster: Roster = field(default_factory=Roster)
-    senders: KnownSenders = field(default_factory=KnownSenders)
+    senders: KnownByWorkspace[WorkspaceSenders] = field(default_factory=lambda: KnownByWorkspace(WorkspaceSenders()))
+    regions: KnownByWorkspace[str | None] = field(default_factory=lambda: KnownByWorkspace(None))  # of phone numbers
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
     statistics: Statistics = field(init=False)

@@ -104,7 +104,7 @@ class _Conditions:
             case Compare():
                 return self._comparison(wanted)
             case NamedContacts(ids):
-                return self._part("id_is", value=ids)
+                return self._part("id_is", {"value": ids})
             case AllOf(parts):
                 return f"({' and '.join(map(self.of, parts)) or 'true'})"
             case AnyOf(parts):
@@ -119,7 +119,7 @@ class _Conditions:
         if leaf.means:
             return self.of(leaf.means(value))
         asked = leaf.asks(value) if leaf.asks else {f"{name}_is": value}
-        return f"({' and '.join(self._part(part, value=one) for part, one in asked.items())})"
+        return f"({' and '.join(self._part(part, {'value': one}) for part, one in asked.items())})"
 
     def _comparison(self, one: Compare) -> str:
         match one.op:
@@ -149,12 +149,14 @@ class _Conditions:
         """A comparison of what a contact has at the path."""
         root, *below = one.path
         if root == ATTRIBUTES:
-            return self._part(part, seen="attributes", order=order, path=below, **values)
+            return self._part(part, {"path": below, **values}, seen="attributes", order=order)
         if root in TIME_PATHS:
-            return self._part("time", column=TIME_PATHS[root], order=order, **values)
-        return self._part(part, seen="field", column=TEXT_PATHS[root], order=order, **values)
+            return self._part("time", values, column=TIME_PATHS[root], order=order)
+        return self._part(part, values, seen="field", column=TEXT_PATHS[root], order=order)
 
-    def _part(self, name: str, *, seen: str = "", column: str = "", order: str = "", **values: object) -> str:
+    def _part(
+        self, name: str, values: Mapping[str, object], *, seen: str = "", column: str = "", order: str = ""
+    ) -> str:
         """One part with its parameters; what a contact lacks never matches."""
         self._count += 1
         parts = load_parts()

@@ -213,8 +213,10 @@ create table workspaces (
     workspace_id      text        not null,
     weight            integer     not null default 1,
     private_addresses text[]      not null default '{}',       -- networks, addresses and host names
+    phone_region      text,                                    -- whose numbers come without a country's code
     updated_at        timestamptz not null,
     constraint workspaces_pkey primary key (tenant_id, workspace_id),
+    constraint workspaces_phone_region_check check (phone_region ~ '^[A-Z]{2}$'),
     constraint workspaces_weight_check check (weight between 1 and 1000)
 );
 
