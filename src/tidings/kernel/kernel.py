@@ -120,7 +120,7 @@ class Kernel:
         object.__setattr__(self, "_providers", dict(self.providers))
         object.__setattr__(self, "providers", self._providers)
         object.__setattr__(self, "route_table", RouteTable(self.connections, self.vendors))
-        object.__setattr__(self, "notifier", Notifier(self.db, self.stops))
+        object.__setattr__(self, "notifier", Notifier(self.db, self.stops, self.connections))
         object.__setattr__(self, "statistics", Statistics(self.db, self.clock, self.claim_floor, self.shards))
         shared = self.limits.provider_concurrency
         slots = {
@@ -152,6 +152,14 @@ class Kernel:
         self._providers[name] = provider
         self.shares.limit(provider, limit, slots)
         return replaced
+
+    def let_go(self, provider: Provider) -> None:
+        """Forget a connection's provider that nothing calls any more, unless another has taken its name."""
+        if self._providers.get(provider.name) is provider:
+            del self._providers[provider.name]
+            self._slots.pop(provider.name, None)
+            self.shares.let_go(provider.name)
+            self.use.let_go(provider.name)
 
     def class_of(self, provider: str, called_at: datetime) -> ProviderClass:
         """What may be done after doubt about a call: nothing, once its connection may lead to another account."""

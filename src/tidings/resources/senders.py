@@ -104,7 +104,8 @@ class Senders:
             if await resolve.find_audit(tx, shard=self._kernel.shard_of(id), ids=[entry]):
                 return
             if users := await senders.find_sender_users(tx, workspace=workspace, name=shown.name, limit=MOST_NAMED):
-                raise Conflict(f"sender {shown.name!r} is named by {', '.join(users)}; change them first")
+                named = ", ".join(dict.fromkeys(users))  # a sequence by its draft, and by what is published
+                raise Conflict(f"sender {shown.name!r} is named by {named}; change them first")
             if not await senders.delete_sender(tx, workspace=workspace, id=id):
                 raise NotFound(f"there is no sender {id}")
             await self._audit(tx, caller, id, "deleted", {"name": shown.name}, entry, now)
