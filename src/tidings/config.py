@@ -21,6 +21,7 @@ from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.messages import shown_number
 from tidings.domain.people.oidc import OidcLogin, read_login
+from tidings.domain.people.region import read_region
 from tidings.domain.workspace_patterns import workspace_patterns
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -45,7 +46,6 @@ _INJECTED = re.compile(
     r"(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
 _PAGE_URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
-_REGION = re.compile(r"[A-Z]{2}")
 _INJECTED_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
@@ -249,10 +249,10 @@ def _path(source: str, value: object) -> Path:
 
 
 def _region(source: str, value: object) -> str:
-    region = str(value).strip().upper()
-    if not _REGION.fullmatch(region):
-        raise ConfigInvalid(f"{source} is {value!r}; write a country's two letters, like DE")
-    return region
+    try:
+        return read_region(str(value))
+    except ValueError as error:
+        raise ConfigInvalid(f"{source} is {value!r}; {error}") from None
 
 
 def _page_url(source: str, value: object) -> str:

@@ -353,7 +353,17 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("functions", "hosts", like=FunctionHost)
     tour("functions", "reset", "f.example:443")
     tour("functions", "delete", "send")
-    tour("workspaces", "set", "--weight", "5", "--allow-private", "10.0.0.0/8", like=WorkspaceSettings)
+    tour(
+        "workspaces",
+        "set",
+        "--weight",
+        "5",
+        "--allow-private",
+        "10.0.0.0/8",
+        "--phone-region",
+        "DE",
+        like=WorkspaceSettings,
+    )
     tour("workspaces", "show", like=WorkspaceSettings)
     tour("workspaces", "list", like=WorkspaceSettings)
     tour("tenants", "set", "acme", "--weight", "5", like=TenantSettings)

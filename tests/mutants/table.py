@@ -42,6 +42,11 @@ def providers(name: str, *tests: str) -> tuple[str, ...]:
     return _tests(f"tests/providers/test_{name}.py", tests)
 
 
+def vendor(name: str) -> tuple[str, ...]:
+    """The tests of one vendor's provider."""
+    return (f"tests/providers/vendors/test_{name}.py",)
+
+
 def _tests(file: str, tests: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{file}::test_{test}" for test in tests) or (file,)
 
@@ -728,6 +733,39 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ],
     ("hours", "domain/sequences/step_time.py", domain("sequence")): [
         ("second-of-two-hours-of-a-step", "local.time().replace(fold=0)", "local.time().replace(fold=1)"),
+    ],
+    ("vendors", "providers/vendors/fcm.py", vendor("fcm")): [
+        ("fcm-keeps-a-token-that-is-gone", "return Rejected(reason, is_gone=True)", "return Rejected(reason)"),
+        ("fcm-internal-is-a-refusal", 'case "INTERNAL" | "UNSPECIFIED_ERROR":', 'case "NEVER":'),
+    ],
+    ("vendors", "providers/vendors/vonage.py", vendor("vonage")): [
+        ("vonage-half-a-message-is-a-refusal", "if len(refused) < len(parts):", "if False:"),
+    ],
+    ("vendors", "providers/vendors/whatsapp_cloud.py", vendor("whatsapp_cloud")): [
+        ("whatsapp-doubt-is-a-refusal", "if code in _UNCERTAIN or answer.is_success:", "if answer.is_success:"),
+    ],
+    ("vendors", "domain/flow/hosts.py", kernel("webhook_hosts")): [
+        (
+            "one-receiver-rests-all",
+            "(channel is Channel.FUNCTION or isinstance(provider, HasHosts))",
+            "channel is Channel.FUNCTION",
+        ),
+    ],
+    ("vendors", "kernel/gate/outages.py", kernel("webhook_hosts")): [
+        ("silent-receivers-never-rest", "if call.item.channel in HOSTED_CHANNELS:", "if False:"),
+    ],
+    ("connections: limits", "kernel/gate/limits.py", kernel("connection_limits")): [
+        ("limits-are-not-asked", "return not self._kernel.connections.is_empty", "return False"),
+    ],
+    ("content: templates", "resources/templates.py", resources("templates")): [
+        ("a-used-template-is-deleted", "if shown.users:", "if False:"),
+        ("drafts-use-nothing", "if id not in keeping]", "if False]"),
+    ],
+    ("content: numbers", "kernel/flow/plan.py", resources("phone_regions")): [
+        ("a-workspaces-country-is-not-asked", "with NumbersOf(kernel.regions.of(case.loaded.workspace)):", "if True:"),
+    ],
+    ("content: numbers", "resources/contact_import.py", resources("phone_regions")): [
+        ("an-import-knows-no-country", "with self._numbers:", "if True:"),
     ],
 }
 

@@ -152,9 +152,9 @@ def created_in(
 CreatedIn = Annotated[Created, Depends(created_in)]
 
 
-def takes(model: type[BaseModel]) -> Described:
+def takes(model: type[BaseModel], *, required: bool = True) -> Described:
     """Return the part of an operation's description that describes its body."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": reference(model)}}}}
+    return {"requestBody": {"required": required, "content": {"application/json": {"schema": reference(model)}}}}
 
 
 def _answers(description: str, schema: Described, media_type: str = "application/json") -> Described:
