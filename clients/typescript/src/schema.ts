@@ -226,8 +226,8 @@ export interface ChangedStep {
 export interface ChangedTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
 }
 
@@ -1738,6 +1738,11 @@ export interface GivenWorkspaceSettings {
   weight?: number | null;
   /** The whole list: networks, addresses and host names that may be called. */
   privateAddresses?: string[] | null;
+  /**
+   * The country of phone numbers that have no country's code, by its two letters; empty for the installation's
+   * own.
+   */
+  phoneRegion?: string | null;
 }
 
 /** Whether this process can do its work. */
@@ -2166,8 +2171,8 @@ export interface NewSigningSecret {
 export interface NewTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
   name: string;
   kind?: TemplateKind;
@@ -3202,6 +3207,8 @@ export interface WorkspaceSettings {
   tenantWeight: number;
   /** Networks, addresses and host names that are private and may be called. */
   privateAddresses: string[];
+  /** The country of phone numbers that have no country's code; null for the installation's own. */
+  phoneRegion: string | null;
   /** When somebody last set something; null while these are the defaults. */
   updatedAt: Time | null;
 }
