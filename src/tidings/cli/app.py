@@ -9,13 +9,14 @@ from typer.core import TyperGroup
 from tidings.cli.lazy import LazyGroup, Makers, commands_in, group
 from tidings.version import __version__
 
-COMMANDS = ("trigger", "verify", "worker", "serve", "up", "demo", "sink")
+COMMANDS = ("trigger", "overview", "verify", "worker", "serve", "up", "demo", "sink")
 """The commands of no group. What each does is said where it is defined."""
 GROUPS = {
     "db": "The database: its tables and where it is.",
     "workflows": "Workflows: apply definitions from files, show and remove them.",
     "executions": "Executions: list, show, watch, stop and repeat them.",
     "dead-letters": "Dead letters: executions that failed for good.",
+    "failures": "What failed, grouped by what went wrong, and starting a group again.",
     "contacts": "The people to write to.",
     "sequences": "Sequences: messages to a contact over time.",
     "rules": "Rules: what is sent when something happens, over which channel, to whom.",

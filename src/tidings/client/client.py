@@ -14,12 +14,16 @@ from msgspec import Struct
 from tidings.client.campaigns import Campaigns, Segments
 from tidings.client.connections import WorkspaceConnections
 from tidings.client.contacts import Contacts
+from tidings.client.drafts import Drafts
 from tidings.client.enrollments import Enrollments
 from tidings.client.errors import WaitTimeout
 from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
+from tidings.client.failures import FailuresClient
 from tidings.client.functions import FunctionAddresses
 from tidings.client.keys import Keys
+from tidings.client.overview import OverviewClient
+from tidings.client.previews import Audiences, Previews
 from tidings.client.providers import Providers, Workers
 from tidings.client.rules import Rules
 from tidings.client.runs import Outbox, Runs
@@ -58,9 +62,14 @@ class Client:
             raise ValueError(f"the API's address is {url!r}: give a url like http://host:port, or set TIDINGS_URL")
         transport = Transport(url, key or os.environ.get("TIDINGS_KEY"), timeout, retrying or Retrying())
         self._transport = transport
+        self.overview = OverviewClient(transport)
         self.workflows = Workflows(transport)
+        self.drafts = Drafts(transport)
+        self.previews = Previews(transport)
+        self.audiences = Audiences(transport)
         self.executions = Executions(transport)
         self.dead_letters = DeadLetters(transport)
+        self.failures = FailuresClient(transport)
         self.contacts = Contacts(transport)
         self.sequences = Sequences(transport)
         self.rules = Rules(transport)
