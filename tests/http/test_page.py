@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from tidings.config import Config
 from tidings.engine import Engine
 from tidings.http.app import create_app
-from tidings.http.page import NONCE, Page
+from tidings.http.page import NONCE, PageRoute
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Encoding": "gzip"}
 INDEX = f'<!doctype html><meta name="csp-nonce" content="{NONCE}"><div id="root"></div>'
@@ -37,7 +37,7 @@ def app(engine: Engine, config: Config, folder: Path) -> FastAPI:
 
 
 def with_page(app: FastAPI, folder: Path) -> FastAPI:
-    app.router.routes[:] = [*(one for one in app.router.routes if not isinstance(one, Page)), Page(folder)]
+    app.router.routes[:] = [*(one for one in app.router.routes if not isinstance(one, PageRoute)), PageRoute(folder)]
     return app
 
 

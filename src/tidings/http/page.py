@@ -47,7 +47,7 @@ class _File:
     tag: str
 
 
-class Page(BaseRoute):
+class PageRoute(BaseRoute):
     """Answers last, and only GET and HEAD: what no route before it knows."""
 
     def __init__(self, folder: Traversable | None = None) -> None:
