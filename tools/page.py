@@ -134,7 +134,7 @@ def _install(web: Path, environment: Mapping[str, str]) -> None:
         return
     print("Installing the packages of web/ …")
     try:
-        _run([_npm(environment), "ci", "--silent", "--no-audit", "--no-fund"], web, environment)
+        _run([_npm(environment), "ci", "--ignore-scripts", "--silent", "--no-audit", "--no-fund"], web, environment)
     except PageUnfit as error:
         raise NodeMissing(str(error)) from error
     done.write_text(lock)

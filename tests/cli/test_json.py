@@ -20,6 +20,7 @@ from tests.conftest import ManualClock
 from tests.databases import execute
 from tidings.cli.app import app
 from tidings.domain.caller import Caller
+from tidings.domain.flow.failure_text import failure_id
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
@@ -31,6 +32,7 @@ from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enroll
 from tidings.views.events import Event, Explained
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.exports import ContactExport
+from tidings.views.failures import Failure, FailureGroups, FailureReplay
 from tidings.views.functions import FunctionAddress, FunctionHost, NewSigningSecret
 from tidings.views.keys import ApiKey, CreatedKey
 from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
@@ -46,6 +48,7 @@ from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step
 from tidings.views.simulations import Simulation
 from tidings.views.templates import NamedTemplate, TemplatePreview, TemplateVersion
+from tidings.views.users import User, UserLink
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
 from tidings.views.workspaces import TenantSettings, WorkspaceSettings
@@ -311,8 +314,16 @@ async def look_at_parts_of_messages(tour: Tour, _: FakeProvider) -> None:
     tour("templates", "remove", "footer", "--yes")
 
 
-async def look_at_what_happens(tour: Tour, _: FakeProvider) -> None:
+async def look_at_what_happens(tour: Tour, provider: FakeProvider) -> None:
     tour("overview", like=Overview)
+    provider.script = {"ada@example.com": [Rejected("no mailbox")]}
+    tour("workflows", "apply", "welcome.yaml")
+    tour("trigger", "welcome", "--data", '{"email": "ada@example.com"}')
+    await tour.work()
+    tour("failures", "list", like=FailureGroups)
+    group = str(failure_id("no mailbox"))
+    tour("failures", "show", group, like=Failure)
+    tour("failures", "replay", group, "--dry-run", like=FailureReplay)
 
 
 async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
@@ -342,7 +353,17 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("functions", "hosts", like=FunctionHost)
     tour("functions", "reset", "f.example:443")
     tour("functions", "delete", "send")
-    tour("workspaces", "set", "--weight", "5", "--allow-private", "10.0.0.0/8", like=WorkspaceSettings)
+    tour(
+        "workspaces",
+        "set",
+        "--weight",
+        "5",
+        "--allow-private",
+        "10.0.0.0/8",
+        "--phone-region",
+        "DE",
+        like=WorkspaceSettings,
+    )
     tour("workspaces", "show", like=WorkspaceSettings)
     tour("workspaces", "list", like=WorkspaceSettings)
     tour("tenants", "set", "acme", "--weight", "5", like=TenantSettings)
@@ -358,6 +379,16 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("verify")
 
 
+async def look_at_people(tour: Tour, provider: FakeProvider) -> None:
+    tour("users", "invite", "ada@example.com", "--name", "Ada", "--role", "reader", like=UserLink)
+    tour("users", "list", like=User)
+    for what in ("show", "update", "disable", "enable"):
+        tour("users", what, "ada@example.com", like=User)
+    tour("users", "link", "ada@example.com", like=UserLink)
+    tour("users", "sign-out", "ada@example.com")
+    tour("users", "remove", "ada@example.com", "--yes")
+
+
 SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], frozenset[str]]] = {
     "workflows": (look_at_workflows, frozenset(["workflows", "trigger", "executions", "dead-letters"])),
     "campaigns": (look_at_campaigns, frozenset(["campaigns", "runs", "outbox"])),
@@ -366,7 +397,8 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "rules": (look_at_rules_and_events, frozenset(["rules", "events"])),
     "simulations": (look_at_simulations, frozenset(["simulate"])),
     "parts of messages": (look_at_parts_of_messages, frozenset(["senders", "templates"])),
-    "what happens": (look_at_what_happens, frozenset(["overview"])),
+    "people": (look_at_people, frozenset(["users"])),
+    "what happens": (look_at_what_happens, frozenset(["overview", "failures"])),
     "administration": (
         look_at_the_rest,
         frozenset(

@@ -25,6 +25,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "index.html").write_text(INDEX)
     (tmp_path / "frame.html").write_text("<!doctype html><title>Message</title>")
     (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "docs.html").write_text("<!doctype html>")
     (tmp_path / "sources.sha256").write_text("0")
     (tmp_path / "assets/index-1a.js").write_bytes(SCRIPT)
     (tmp_path / "assets/index-1a.js.gz").write_bytes(gzip.compress(SCRIPT))
@@ -130,7 +131,13 @@ async def test_the_frame_of_messages_has_no_origin_and_no_network(http: httpx2.A
 
 
 async def test_what_the_build_keeps_for_itself_is_not_served(http: httpx2.AsyncClient) -> None:
-    for path in ["/manifest.json", "/sources.sha256", "/assets/index-1a.js.gz", "/assets/../index.html.gz"]:
+    for path in [
+        "/manifest.json",
+        "/docs.html",
+        "/sources.sha256",
+        "/assets/index-1a.js.gz",
+        "/assets/../index.html.gz",
+    ]:
         assert (await http.get(path)).status_code == 404
 
 

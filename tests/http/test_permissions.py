@@ -16,11 +16,14 @@ import pytest
 from tests.http.conftest import ADA, HOME, OTHER_TENANT, OTHER_WORKSPACE, WELCOME, Person, caller, person, start
 from tidings.config import Config
 from tidings.domain.caller import Caller
+from tidings.domain.flow.failure_text import failure_id
 from tidings.domain.flow.hosts import host_rest_name
 from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.outcome import Rejected
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.http.app import create_app
+from tidings.providers.fake import FakeProvider
 from tidings.storage.rests import StoredRest, rest_unavailable
 from tidings.storage.vault import Vault
 from tidings.views.sequences import SequenceStatus
@@ -33,11 +36,20 @@ EVERYBODY = frozenset(Role) - {Role.PUBLISHABLE}
 READER = Role.READER
 NOBODY: frozenset[Role] = frozenset()
 """What is about people who sign in, whatever key comes along; tests/http/test_sessions.py has them do it."""
-WITHOUT_A_KEY = {"get_sign_in": 200, "sign_in": 401, "redeem_link": 401, "get_health": 200}
+WITHOUT_A_KEY = {
+    "get_sign_in": 200,
+    "sign_in": 401,
+    "redeem_link": 401,
+    "get_health": 200,
+    "start_oidc": 404,
+    "finish_oidc": 404,
+}
 ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
             *("create_workflow", "update_workflow", "delete_workflow", "validate_workflow"),
+            *("create_draft", "save_draft", "delete_draft", "publish_draft"),
+            *("validate_campaign", "validate_rule", "validate_sequence"),
             *("activate_workflow", "deactivate_workflow"),
             *("create_sequence", "update_sequence", "delete_sequence", "add_step", "update_step", "delete_step"),
             *("create_rule", "update_rule", "delete_rule", "enable_rule", "disable_rule"),
@@ -51,11 +63,12 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
             *("get_session", "update_own_user", "sign_out", "list_sessions", "sign_out_everywhere"),
-            *("get_sign_in", "sign_in", "redeem_link"),
+            *("get_sign_in", "sign_in", "redeem_link", "start_oidc", "finish_oidc"),
         ],
         NOBODY,
     ),
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
+    **dict.fromkeys(["list_node_types", "list_drafts", "get_draft"], EVERYBODY),
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
     **dict.fromkeys(["list_connections", "get_connection", "list_provider_kinds"], EVERYBODY),
@@ -63,12 +76,12 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(["list_senders", "get_sender"], EVERYBODY),
     **dict.fromkeys(
         [
-            *("trigger_workflow", "trigger_bulk", "replay_dead_letters"),
+            *("trigger_workflow", "trigger_bulk", "replay_dead_letters", "replay_failures"),
             *("cancel_execution", "pause_execution", "resume_execution", "retry_execution"),
             *("send_event", "cancel_event", "cancel_event_by_key"),
             *("enroll_contact", "batch_enroll", "update_enrollment", "update_enrollments"),
             *("test_campaign", "deploy_campaign", "pause_run", "resume_run", "cancel_run", "retry_run"),
-            *("resolve_run", "resolve_item"),
+            *("resolve_run", "resolve_item", "resolve_items"),
         ],
         frozenset([OPERATOR, ADMIN]),
     ),
@@ -79,7 +92,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("list_enrollments", "list_enrollments_of_contact", "get_enrollment", "explain_enrollment"),
             *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
             *("list_runs", "get_run", "list_jobs", "list_run_items", "get_run_history", "trace_run", "export_run"),
-            "get_overview",
+            *("get_overview", "list_failures", "list_failure_items"),
             *("list_outbox", "get_item", "list_contact_items", "list_job_history"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN, READER]),
@@ -96,6 +109,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
         [
             *("list_contacts", "get_contact", "count_campaign_audience", "count_segment_audience"),
             *("preview_campaign", "preview_workflow", "preview_sequence", "preview_rule"),
+            *("preview_unsaved", "count_audience"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN, READER]),
     ),
@@ -157,11 +171,20 @@ BODIES: dict[str, Any] = {
     "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
     "update_workflow": lambda: {**WELCOME},
     "validate_workflow": lambda: {**WELCOME},
+    "validate_campaign": lambda: CAMPAIGN,
+    "create_draft": lambda: {"name": f"w-{uuid4()}", "definition": {"nodes": []}},
+    "preview_unsaved": lambda: {"channel": "sms", "content": {"body": "Hi"}},
+    "count_audience": lambda: {"audience": {"all": True}, "channel": "email"},
+    "save_draft": lambda: {"definition": WELCOME},
+    "validate_rule": lambda: RULE,
+    "validate_sequence": lambda: {"steps": [STEP]},
     "trigger_workflow": lambda: {"data": ADA},
     "trigger_named": lambda: {"workflow": "welcome", "data": ADA},
     "trigger_bulk": lambda: {"triggers": [{"workflow": "welcome", "data": ADA}]},
     "workflow_enqueue": lambda: {"action": "enqueue", "payload": {"workflow": "welcome", "data": ADA}},
     "replay_dead_letters": lambda: {"where": {}, "dryRun": True},
+    "resolve_items": lambda: {"where": {}, "outcome": "sent", "note": "in its log", "dryRun": True},
+    "replay_failures": lambda: {"dryRun": True},
     "create_connection": lambda: {**_new_connection()},
     "update_connection": lambda: {"weight": 2},
     "try_connection": lambda: {"to": "ada@example.com", "waitSeconds": 0},
@@ -271,7 +294,9 @@ async def _contact(engine: Engine, by: Caller) -> UUID:
 
 
 async def _workflow(engine: Engine, by: Caller) -> UUID:
-    return (await engine.workflows.create(by, f"w-{uuid4()}", WELCOME)).id
+    made = await engine.workflows.create(by, f"w-{uuid4()}", WELCOME)
+    await engine.drafts.save(by, made.id, WELCOME)
+    return made.id
 
 
 async def _sequence(engine: Engine, by: Caller) -> UUID:
@@ -325,8 +350,20 @@ async def _user(engine: Engine, by: Caller) -> UUID:
     return (await engine.users.invite(by, f"{uuid4()}@example.com", "Somebody", {})).user.id
 
 
+async def _failure(engine: Engine, by: Caller) -> UUID:
+    """A group of its own: only letters tell it from others."""
+    error = "".join(chr(ord("a") + int(digit, 16)) for digit in uuid4().hex)
+    provider = engine.kernel.providers["fake"]
+    assert isinstance(provider, FakeProvider)
+    provider.script[f"{error}@example.com"] = [Rejected(error)]
+    await engine.executions.trigger(by, "welcome", {"email": f"{error}@example.com", "name": "Ada"})
+    await engine.work_everything()
+    return failure_id(error)
+
+
 MAKERS = {
     "/v1/users": _user,
+    "/v1/failures": _failure,
     "/v1/templates": _template,
     "/v1/senders": _sender,
     "/v1/segments": _segment,

@@ -67,6 +67,7 @@ SAY_NOTHING = {
     *("forget_sessions", "note_sign_in"),
 }
 """Statements that return no rows; what they change is looked at."""
+DRAFT = {"subject": "Hi", "body": "News", "sender": "same"}
 RENDERS = "{% render 'same' %}"
 FLOW = {
     "entryNodeId": "hello",
@@ -103,10 +104,12 @@ async def fill(engine: Engine, home: Workspace) -> None:
     await engine.senders.create(ann, {"name": "same", "email": "us@example.com", "defaultFor": ["email"]})
     await engine.templates.create(ann, {"name": "same", "text": "News"})
     await engine.templates.create(ann, {"name": "outer", "text": RENDERS})
-    await engine.workflows.create(ann, "same", FLOW)
+    flow = await engine.workflows.create(ann, "same", FLOW)
+    await engine.drafts.save(ann, flow.id, FLOW)
+    await engine.drafts.create(ann, "begun", FLOW)
     for key, to in (("k1", "ada@example.com"), ("k2", "refused@example.com")):
         await engine.executions.trigger(ann, "same", {"to": to}, key, contact_id=ada, correlated=True)
-    drip = await engine.sequences.create(ann, "same", {}, [{"dayOffset": 0, "channel": "email", "content": "Hi"}])
+    drip = await engine.sequences.create(ann, "same", {}, [{"dayOffset": 0, "channel": "email", "content": DRAFT}])
     await engine.sequences.update(ann, drip.id, status=SequenceStatus.ACTIVE)
     await engine.enrollments.enroll(ann, drip.id, ada)
     segment = await engine.segments.create(ann, {"name": "same", "audience": {"tag": "vip"}})
@@ -212,6 +215,7 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "text": [None],
         "minute": [NOW - timedelta(hours=1)],
         "failed_since": [NOW - timedelta(hours=1)],
+        "failed_before": [NOW + timedelta(days=1)],
         "most": [1000],
         "name": ["same"],
         "kind": ["workflow", "sequence"],
@@ -223,6 +227,7 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "enabled": [None],
         "active": [True, False],
         "has_executions": [False],
+        "revision": [None],
         "statuses": [None],
         "cursors": [None],
         "error": [None],
@@ -336,6 +341,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "count_audience": {"status": ["active"]},
         "sample_audience": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
+        "remove_draft": {"id": await every(sql, ID.format("workflows"))},
+        "count_live_by_version": {"workspace_hash": [home.hash for home in HOMES]},
         "find_retried": {
             "keys": [await every(sql, "select idempotency_key from outbox")],
             "places": [await every(sql, "select substr(idempotency_key, 1, 8) from outbox")],
@@ -393,6 +400,7 @@ async def remove_strangers(sql: Sql, home: Workspace, tables: Sequence[str], own
     strange = f"(select id from workflows where not {own})"
     await sql.execute(f"delete from sequence_steps where sequence_id in {strange}", *own_values(home, own))
     await sql.execute(f"delete from sequences where id in {strange}", *own_values(home, own))
+    await sql.execute(f"delete from workflow_drafts where workflow_id in {strange}", *own_values(home, own))
     await sql.execute(f"delete from workflow_versions where workflow_id in {strange}", *own_values(home, own))
     for table in tables:
         await sql.execute(f"delete from {table} where not {own}", *own_values(home, own))

@@ -22,8 +22,11 @@ import type {
   ConnectionTest,
   Contact,
   ContactExport,
+  CountedAudience,
   CreatedKey,
   CurrentSession,
+  Drafted,
+  DraftedSequence,
   EnrolledContact,
   Enrollment,
   ErasedAddress,
@@ -31,6 +34,9 @@ import type {
   Execution,
   ExecutionPath,
   Explained,
+  Failure,
+  FailureGroups,
+  FailureReplay,
   FunctionAddress,
   FunctionHost,
   GivenCampaign,
@@ -41,6 +47,7 @@ import type {
   GivenContact,
   GivenContactPreview,
   GivenContacts,
+  GivenCount,
   GivenDefinition,
   GivenDeploy,
   GivenEnrolling,
@@ -49,11 +56,14 @@ import type {
   GivenEnrollmentStatuses,
   GivenErasure,
   GivenEvent,
+  GivenFailureReplay,
   GivenFunction,
   GivenKey,
+  GivenManyResolutions,
   GivenMessagePreview,
   GivenNamedTrigger,
   GivenPreview,
+  GivenPublication,
   GivenRedeem,
   GivenReplay,
   GivenResolution,
@@ -72,6 +82,7 @@ import type {
   GivenTest,
   GivenTrigger,
   GivenTriggers,
+  GivenUnsavedPreview,
   GivenUser,
   GivenWorkflow,
   GivenWorkflowSimulation,
@@ -82,24 +93,30 @@ import type {
   ItemDetail,
   Job,
   JobHistoryLine,
+  ListedDraft,
   LiveWorker,
   LogLine,
   NamedSender,
   NamedTemplate,
+  NewDraft,
   NewSigningSecret,
   NewTemplate,
+  NodeTypes,
   OpenSession,
   Overview,
   Preview,
   ProviderConnection,
   ProviderKindView,
   ProviderStatus,
+  Publication,
   PublishedVersion,
   Replay,
   Resolved,
+  ResolvedItems,
   Retry,
   Rule,
   Run,
+  SavedDraft,
   Segment,
   Sequence,
   SignInWays,
@@ -136,6 +153,31 @@ export class OverviewResource extends Resource {
   }
 }
 
+/** `failures`: what is under /v1/failures. */
+export class FailuresResource extends Resource {
+  /**
+   * What failed, grouped by its error without numbers, ids, addresses and quoted values; the latest first.
+   * Executions that failed, and messages of campaigns, of events, and of executions that went on without them.
+   */
+  list(query: Query<"GET /v1/failures"> = {}, options: Options = {}): Promise<FailureGroups> {
+    return this.http.call("GET /v1/failures", { ...options, query });
+  }
+
+  /** The failures of one group, the latest first; a page may be short although another follows it. */
+  items(id: string, query: Query<"GET /v1/failures/{id}/items"> = {}, options: Options = {}): Pages<Failure> {
+    return this.http.pages("GET /v1/failures/{id}/items", { ...options, path: { id }, query });
+  }
+
+  /**
+   * Start a group again as far as it may be, under the same keys, at most so many a minute. Executions go on
+   * where they failed, messages of campaigns go out in retries of their runs. What may have arrived, was tried
+   * again before, or is of an event is left alone, and told with the reason.
+   */
+  replay(id: string, body: GivenFailureReplay = {}, options: Options = {}): Promise<FailureReplay> {
+    return this.http.call("POST /v1/failures/{id}/replay", { ...options, path: { id }, body });
+  }
+}
+
 /** `workflows`: what is under /v1/workflows. */
 export class WorkflowsResource extends Resource {
   /** Make a workflow; every problem of its definition is reported at once. */
@@ -148,9 +190,12 @@ export class WorkflowsResource extends Resource {
     return this.http.pages("GET /v1/workflows", { ...options, query });
   }
 
-  /** Say everything that is wrong with a definition, each with its place; stores nothing. */
-  validate(body: GivenDefinition = {}, options: Options = {}): Promise<Validated> {
-    return this.http.call("POST /v1/workflows/validate", { ...options, body });
+  /**
+   * Say everything that is wrong with a definition, each with its place, and the names it may use; stores
+   * nothing.
+   */
+  validate(body: GivenDefinition = {}, query: Query<"POST /v1/workflows/validate"> = {}, options: Options = {}): Promise<Validated> {
+    return this.http.call("POST /v1/workflows/validate", { ...options, body, query });
   }
 
   /** One workflow with the definition of its newest version. */
@@ -188,6 +233,42 @@ export class WorkflowsResource extends Resource {
     return this.http.call("GET /v1/workflows/{id}/versions", { ...options, path: { id } }).then(({ data }) => data);
   }
 
+  /** Begin a workflow as a draft: its name is taken, and nothing lists or starts it until it is published. */
+  createDraft(body: NewDraft, options: Options = {}): Promise<Drafted> {
+    return this.http.call("POST /v1/workflows/drafts", { ...options, body });
+  }
+
+  /** The drafts of the workspace, without their definitions; those of the newest workflows first. */
+  drafts(query: Query<"GET /v1/workflows/drafts"> = {}, options: Options = {}): Pages<ListedDraft> {
+    return this.http.pages("GET /v1/workflows/drafts", { ...options, query });
+  }
+
+  /** The draft of a workflow, who saved it, and everything that keeps it from being published. */
+  draft(id: string, options: Options = {}): Promise<Drafted> {
+    return this.http.call("GET /v1/workflows/{id}/draft", { ...options, path: { id } });
+  }
+
+  /**
+   * Save a draft, valid or not: its problems are answered, and refuse nothing. With `revision`, 409 if it was
+   * saved by somebody else since.
+   */
+  saveDraft(id: string, body: SavedDraft, options: Options = {}): Promise<Drafted> {
+    return this.http.call("PUT /v1/workflows/{id}/draft", { ...options, path: { id }, body });
+  }
+
+  /** Throw a draft away; of a workflow that was never published nothing stays. */
+  deleteDraft(id: string, options: Options = {}): Promise<void> {
+    return this.http.call("DELETE /v1/workflows/{id}/draft", { ...options, path: { id } });
+  }
+
+  /**
+   * Make the draft the newest version; executions under way go on with theirs. 409 with both definitions if a
+   * version was published since the draft was begun.
+   */
+  publishDraft(id: string, body: GivenPublication = {}, options: Options = {}): Promise<Publication> {
+    return this.http.call("POST /v1/workflows/{id}/draft/publish", { ...options, path: { id }, body });
+  }
+
   /**
    * Run the workflow's next days with the real engine on a scratch database; one simulation of a tenant at a
    * time.
@@ -199,6 +280,36 @@ export class WorkflowsResource extends Resource {
   /** Start an execution of this workflow */
   trigger(id: string, body: GivenTrigger = {}, options: Options = {}): Promise<StartedExecution> {
     return this.http.call("POST /v1/workflows/{id}/triggers", { ...options, path: { id }, body });
+  }
+}
+
+/** `nodeTypes`: what is under /v1/node-types. */
+export class NodeTypesResource extends Resource {
+  /**
+   * The form of each node type and of each channel's content as a JSON schema, and the words of Liquid. The
+   * parser goes by the same tables: what a form does not have is refused, and what it has is accepted.
+   */
+  list(options: Options = {}): Promise<NodeTypes> {
+    return this.http.call("GET /v1/node-types", { ...options });
+  }
+}
+
+/** `previews`: what is under /v1/previews. */
+export class PreviewsResource extends Resource {
+  /**
+   * What content over any channel, or the nodes of a definition, would say; nothing is stored. With a contact,
+   * or with data of your own: the data may hold a `contact`.
+   */
+  preview(body: GivenUnsavedPreview = {}, options: Options = {}): Promise<Preview[]> {
+    return this.http.call("POST /v1/previews", { ...options, body }).then(({ data }) => data);
+  }
+}
+
+/** `audiences`: what is under /v1/audiences/count. */
+export class AudiencesResource extends Resource {
+  /** How many contacts an audience has at this moment, how many can be reached, some of them, and it in words. */
+  count(body: GivenCount, options: Options = {}): Promise<CountedAudience> {
+    return this.http.call("POST /v1/audiences/count", { ...options, body });
   }
 }
 
@@ -273,6 +384,11 @@ export class SequencesResource extends Resource {
   /** The sequences of the workspace, newest first. */
   list(query: Query<"GET /v1/sequences"> = {}, options: Options = {}): Pages<Sequence> {
     return this.http.pages("GET /v1/sequences", { ...options, query });
+  }
+
+  /** Say everything that publishing these settings and steps would refuse, each with its place; stores nothing. */
+  validate(body: DraftedSequence = {}, options: Options = {}): Promise<Validated> {
+    return this.http.call("POST /v1/sequences/validate", { ...options, body });
   }
 
   /** One sequence: its draft, what is published, and who is on the way to which step. */
@@ -456,6 +572,11 @@ export class CampaignsResource extends Resource {
     return this.http.pages("GET /v1/campaigns", { ...options, query });
   }
 
+  /** Say everything that is wrong with a campaign, each with its place, and the names it may use; stores nothing. */
+  validate(body: GivenCampaign, options: Options = {}): Promise<Validated> {
+    return this.http.call("POST /v1/campaigns/validate", { ...options, body });
+  }
+
   /** One campaign. */
   get(id: string, options: Options = {}): Promise<Campaign> {
     return this.http.call("GET /v1/campaigns/{id}", { ...options, path: { id } });
@@ -600,6 +721,15 @@ export class OutboxResource extends Resource {
     return this.http.call("GET /v1/outbox/{id}", { ...options, path: { id } });
   }
 
+  /**
+   * End the doubt about named items, or about all that match, up to 10,000 at a time; a dry run only counts
+   * them. Each is resolved as it would be alone, with its line in the audit log: one with a call under way is
+   * left as it is.
+   */
+  resolveMany(body: GivenManyResolutions, options: Options = {}): Promise<ResolvedItems> {
+    return this.http.call("POST /v1/outbox/resolve", { ...options, body });
+  }
+
   /** End the doubt about an item: it was sent, is to be sent again, or failed. */
   resolve(id: string, body: GivenResolution, options: Options = {}): Promise<ItemDetail> {
     return this.http.call("POST /v1/outbox/{id}/resolve", { ...options, path: { id }, body });
@@ -616,6 +746,11 @@ export class RulesResource extends Resource {
   /** The rules of the workspace. */
   list(query: Query<"GET /v1/rules"> = {}, options: Options = {}): Pages<Rule> {
     return this.http.pages("GET /v1/rules", { ...options, query });
+  }
+
+  /** Say everything that is wrong with a rule, each with its place, and the names it may use; stores nothing. */
+  validate(body: GivenRule, options: Options = {}): Promise<Validated> {
+    return this.http.call("POST /v1/rules/validate", { ...options, body });
   }
 
   /** One rule. */
@@ -800,6 +935,19 @@ export class SessionResource extends Resource {
   /** Change one's own name or password. A new password signs out everywhere else and changes the CSRF token. */
   updateUser(body: ChangedOwnUser = {}, options: Options = {}): Promise<CurrentSession> {
     return this.http.call("PATCH /v1/session/user", { ...options, body });
+  }
+}
+
+/** `oidc`: what is under /v1/oidc. */
+export class OidcResource extends Resource {
+  /** Send a browser to the issuer. */
+  start(name: string, query: Query<"GET /v1/oidc/{name}/start"> = {}, options: Options = {}): Promise<void> {
+    return this.http.call("GET /v1/oidc/{name}/start", { ...options, path: { name }, query });
+  }
+
+  /** Take a browser back from the issuer, and begin its session. */
+  callback(name: string, query: Query<"GET /v1/oidc/{name}/callback"> = {}, options: Options = {}): Promise<void> {
+    return this.http.call("GET /v1/oidc/{name}/callback", { ...options, path: { name }, query });
   }
 }
 
@@ -1054,7 +1202,11 @@ export class TriggersResource extends Resource {
 /** Every resource of the API. */
 export class Resources {
   readonly overview: OverviewResource;
+  readonly failures: FailuresResource;
   readonly workflows: WorkflowsResource;
+  readonly nodeTypes: NodeTypesResource;
+  readonly previews: PreviewsResource;
+  readonly audiences: AudiencesResource;
   readonly executions: ExecutionsResource;
   readonly deadLetters: DeadLettersResource;
   readonly sequences: SequencesResource;
@@ -1071,6 +1223,7 @@ export class Resources {
   readonly signIn: SignInResource;
   readonly sessions: SessionsResource;
   readonly session: SessionResource;
+  readonly oidc: OidcResource;
   readonly users: UsersResource;
   readonly providerKinds: ProviderKindsResource;
   readonly connections: ConnectionsResource;
@@ -1088,7 +1241,11 @@ export class Resources {
 
   constructor(protected readonly http: Http) {
     this.overview = new OverviewResource(http);
+    this.failures = new FailuresResource(http);
     this.workflows = new WorkflowsResource(http);
+    this.nodeTypes = new NodeTypesResource(http);
+    this.previews = new PreviewsResource(http);
+    this.audiences = new AudiencesResource(http);
     this.executions = new ExecutionsResource(http);
     this.deadLetters = new DeadLettersResource(http);
     this.sequences = new SequencesResource(http);
@@ -1105,6 +1262,7 @@ export class Resources {
     this.signIn = new SignInResource(http);
     this.sessions = new SessionsResource(http);
     this.session = new SessionResource(http);
+    this.oidc = new OidcResource(http);
     this.users = new UsersResource(http);
     this.providerKinds = new ProviderKindsResource(http);
     this.connections = new ConnectionsResource(http);

@@ -226,8 +226,8 @@ export interface ChangedStep {
 export interface ChangedTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
 }
 
@@ -253,6 +253,25 @@ export interface ChangedWorkflow {
 
 /** The ways to reach a person, `social` for posts, `webhook` for systems, and `function` for a call to code. */
 export type Channel = "email" | "sms" | "whatsapp" | "push" | "voice" | "social" | "chat" | "webhook" | "function";
+
+/** What a message over a channel is made of, in nodes as in campaigns, rules and steps of sequences. */
+export interface ChannelForm {
+  channel: Channel;
+  /** Whether contacts have addresses for it. */
+  reachesContacts: boolean;
+  /** Whether a node must say whom it is for. */
+  needsTo: boolean;
+  /** The field that holds what it says. */
+  text: string | null;
+  /** The field above that, where the channel shows one. */
+  subject: string | null;
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  schema: Record<string, unknown>;
+}
 
 /** What a connection has done lately. */
 export interface ConnectionActivity {
@@ -338,6 +357,20 @@ export interface ContactName {
 /** What storing a contact did. */
 export type ContactOutcome = "created" | "unchanged" | "updated";
 
+/** How many an audience has at this moment, some of them, and the filter in words. */
+export interface CountedAudience {
+  matching: number;
+  /** Contacts with an address who may be written to; null without a channel. */
+  reachable: number | null;
+  withoutAddress: number | null;
+  /** Contacts who are suppressed or have withdrawn their consent. */
+  refused: number | null;
+  /** Attributes that the templates print and that some contacts lack; their message would fail. */
+  missing: Lack[];
+  inWords: string;
+  sample: SampledContact[];
+}
+
 /** The counts of a run's items: planned = queued + sent + called + posted + failed + skipped + inDoubt. */
 export interface Counts {
   planned: number;
@@ -398,6 +431,37 @@ export interface Decision {
   reason: string;
   ruleId: Id | null;
   items: EventItem[];
+}
+
+/** A draft as it was saved, and everything that keeps it from being published. */
+export interface Drafted {
+  id: Id;
+  name: string;
+  description: string | null;
+  /** The version that it was begun from; 0 where there was none. */
+  base: number;
+  /** The newest version now; above `base`, somebody has published meanwhile. */
+  version: number;
+  /** Rises whenever it is saved. */
+  revision: number;
+  savedBy: string | null;
+  savedAt: Time;
+  createdAt: Time;
+  definition: Record<string, unknown>;
+  valid: boolean;
+  errors: ProblemPlace[];
+}
+
+/** The settings and steps of a sequence. */
+export interface DraftedSequence {
+  offsetFrom?: "enrollment" | "previous" | null;
+  /** `UTC`, the name of a zone such as `Europe/Berlin`, or `contact` for each contact's own. */
+  timezone?: string | null;
+  onStepFailure?: "continue" | "stop" | null;
+  /** Whether a contact may come again after it was through. */
+  allowReentry?: boolean | null;
+  /** As they are added one by one. */
+  steps?: Record<string, unknown>[];
 }
 
 /** Whether an edge was taken, can never be taken any more, or may still be. */
@@ -641,6 +705,80 @@ export interface ExportedExecution {
   waiting: string | null;
   log: LogLine[];
   history: HistoryLine[];
+}
+
+/** An execution that failed, or a message of a run, an event, or an execution that went on without it. */
+export interface Failure {
+  /** Of the execution, or of the item. */
+  id: Id;
+  /** When it failed. */
+  at: Time;
+  error: string;
+  channel: Channel | null;
+  provider: string | null;
+  recipient: string | null;
+  contactId: Id | null;
+  /** The contact's names; null once the contact is deleted. */
+  contact: ContactName | null;
+  workflowName: string | null;
+  campaignName: string | null;
+  node: string | null;
+  executionId: Id | null;
+  itemId: Id | null;
+  runId: Id | null;
+  eventId: Id | null;
+}
+
+/** Everything that failed with the same error, but for its numbers, ids, addresses and quoted values. */
+export interface FailureGroup {
+  /** Of the text: the same in every workspace and at every time. */
+  id: Id;
+  /** The error without what is different each time. */
+  text: string;
+  /** The latest error as it was. */
+  example: string;
+  count: number;
+  /** The contacts and addresses it happened to. */
+  people: number;
+  firstAt: Time;
+  lastAt: Time;
+  channels: Channel[];
+  providers: string[];
+  /** The names of workflows and sequences. */
+  workflows: string[];
+  campaigns: string[];
+}
+
+/** The groups, the latest first; of very many failures only the latest are looked at. */
+export interface FailureGroups {
+  data: FailureGroup[];
+  /** Since when failures are looked at. */
+  since: Time;
+  /** False if there were more failures than one answer looks at. */
+  complete: boolean;
+}
+
+/** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
+export interface FailureList {
+  data: Failure[];
+  nextCursor: string | null;
+}
+
+/** What of a group was started again, or would be, and what cannot be. */
+export interface FailureReplay {
+  /** Executions that go on where they failed. */
+  executions: number;
+  /** Messages of campaigns that are tried again, in new runs. */
+  items: number;
+  /** Those runs. */
+  runs: Id[];
+  /** How many were left alone, by the reason. */
+  refused: Record<string, number>;
+  /** With a rate: when the last of the executions is due. */
+  lastAt: Time | null;
+  /** False if the group has more: ask again. */
+  complete: boolean;
+  dryRun: boolean;
 }
 
 /** What happened to a step for one contact, or will: the states of a log, and two for steps that have no log. */
@@ -963,6 +1101,18 @@ export interface GivenContent {
   posts?: GivenPost[] | null;
 }
 
+/** Whom to count, over which channel, and whose attributes to look for. */
+export interface GivenCount {
+  /** As of a campaign. */
+  audience: Record<string, unknown>;
+  /** Count who can be reached over it. */
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  /** Count who lacks an attribute that it prints. */
+  content?: Record<string, unknown> | null;
+  /** How many contacts to show. */
+  sample?: number;
+}
+
 /**
  * A definition, either beside the other fields or under `definition`. As a graph (`entryNodeId`, `nodes`,
  * `edges`) or as steps (`steps`); camelCase or snake_case.
@@ -978,6 +1128,16 @@ export interface GivenDefinition {
 export interface GivenDeploy {
   scheduledFor?: Time | null;
   idempotencyKey?: string | null;
+}
+
+/** Which items in doubt; what is left out does not matter. */
+export interface GivenDoubtFilter {
+  /** A connection's name, or a provider's. */
+  provider?: string | null;
+  channel?: Channel | null;
+  runId?: Id | null;
+  /** First called so long ago: ISO 8601, as `PT1H`. */
+  olderThan?: string | null;
 }
 
 /**
@@ -1077,6 +1237,15 @@ export interface GivenEvent {
   variables?: Record<string, unknown> | null;
 }
 
+/** Start again what failed in one way; a dry run only says what it would start. */
+export interface GivenFailureReplay {
+  /** Only what failed at this time or later. */
+  since?: string | null;
+  /** How many at most in a minute. */
+  perMinute?: number | null;
+  dryRun?: boolean;
+}
+
 /** Which dead letters; what is left out does not matter. */
 export interface GivenFilter {
   /** Name or id. */
@@ -1119,6 +1288,15 @@ export interface GivenLimits {
   perDomain?: Record<string, GivenRates> | null;
   /** The most messages on the first day, the second day, and so on. */
   warmUp?: number[] | null;
+}
+
+/** A person's decision about items in doubt: the named ones, or all that match. A dry run only counts them. */
+export interface GivenManyResolutions {
+  outcome: "sent" | "resend" | "failed";
+  note: string;
+  ids?: Id[] | null;
+  where?: GivenDoubtFilter | null;
+  dryRun?: boolean;
 }
 
 /** The message, in Liquid: the fields that its channel has. */
@@ -1268,6 +1446,12 @@ export interface GivenPreview {
   contactId?: string | null;
 }
 
+/** What is to be published. */
+export interface GivenPublication {
+  /** The revision that was read: 409 if it was saved since. */
+  revision?: number | null;
+}
+
 /** The most messages in any second, any minute, and any 24 hours. */
 export interface GivenRates {
   perSecond?: number | null;
@@ -1395,9 +1579,9 @@ export interface GivenSequence {
   onStepFailure?: "continue" | "stop" | null;
   /** Whether a contact may come again after it was through. */
   allowReentry?: boolean | null;
-  name: string;
   /** As they are added one by one. */
   steps?: Record<string, unknown>[];
+  name: string;
 }
 
 /** What to simulate of a sequence; without `contacts` it is for everyone. */
@@ -1485,6 +1669,22 @@ export interface GivenTriggers {
   triggers: GivenNamedTrigger[];
 }
 
+/** What is being written: content over a channel, or a definition with the part of it to look at. */
+export interface GivenUnsavedPreview {
+  /** What a trigger or an event would bring. */
+  data?: Record<string, unknown> | null;
+  /** Only this one: a node's id, or the order of a step. */
+  part?: string | null;
+  contactId?: string | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "social" | "chat" | "webhook" | null;
+  /** The fields of a message over the channel. */
+  content?: Record<string, unknown> | null;
+  /** Whom it is for, if not the contact: addresses or templates. */
+  to?: string | string[] | null;
+  /** A workflow's, instead of channel and content. */
+  definition?: Record<string, unknown> | null;
+}
+
 /** Somebody to invite. */
 export interface GivenUser {
   /** Compared without case. */
@@ -1538,6 +1738,11 @@ export interface GivenWorkspaceSettings {
   weight?: number | null;
   /** The whole list: networks, addresses and host names that may be called. */
   privateAddresses?: string[] | null;
+  /**
+   * The country of phone numbers that have no country's code, by its two letters; empty for the installation's
+   * own.
+   */
+  phoneRegion?: string | null;
 }
 
 /** Whether this process can do its work. */
@@ -1763,6 +1968,40 @@ export interface Lack {
   hint: string;
 }
 
+/** A tag of Liquid, and the tag that ends it if it holds something. */
+export interface LiquidTag {
+  name: string;
+  end: string | null;
+}
+
+/** The words that templates may use. */
+export interface LiquidWords {
+  filters: string[];
+  tags: LiquidTag[];
+}
+
+/** A workflow that is being changed, or was never published. */
+export interface ListedDraft {
+  id: Id;
+  name: string;
+  description: string | null;
+  /** The version that it was begun from; 0 where there was none. */
+  base: number;
+  /** The newest version now; above `base`, somebody has published meanwhile. */
+  version: number;
+  /** Rises whenever it is saved. */
+  revision: number;
+  savedBy: string | null;
+  savedAt: Time;
+  createdAt: Time;
+}
+
+/** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
+export interface ListedDraftList {
+  data: ListedDraft[];
+  nextCursor: string | null;
+}
+
 /** A worker that has reported within the last moments. */
 export interface LiveWorker {
   id: Id;
@@ -1912,6 +2151,14 @@ export interface NamedTemplateList {
   nextCursor: string | null;
 }
 
+/** A workflow that begins as a draft. */
+export interface NewDraft {
+  name: string;
+  description?: string | null;
+  /** The definition as it stands: any object, valid or not, of at most 500,000 bytes. */
+  definition?: Record<string, unknown>;
+}
+
 /** A new signing secret, which is shown only this once. */
 export interface NewSigningSecret {
   createdAt: Time;
@@ -1924,15 +2171,42 @@ export interface NewSigningSecret {
 export interface NewTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
   name: string;
   kind?: TemplateKind;
 }
 
+/** A type of node, and the form of one. */
+export interface NodeForm {
+  type: string;
+  about: string;
+  /** Whether the edges out of it have conditions. */
+  isBranch: boolean;
+  /** Whether it sends a message over the channel of its name. */
+  sends: boolean;
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  schema: Record<string, unknown>;
+}
+
 /** What has become of a node in one execution. */
 export type NodeState = "done" | "failed" | "notReached" | "skipped" | "waiting";
+
+/** Everything that the forms of an editor are made of. */
+export interface NodeTypes {
+  nodes: NodeForm[];
+  workflow: WorkflowForms;
+  channels: ChannelForm[];
+  liquid: LiquidWords;
+  operators: Operator[];
+  /** What a condition may ask of a contact. */
+  contactFilters: string[];
+}
 
 /** What the days of a schedule are counted from. */
 export type OffsetFrom = "enrollment" | "previous";
@@ -1966,6 +2240,12 @@ export interface OpenSession {
 /** A whole list, which is never long enough to need pages. */
 export interface OpenSessionList {
   data: OpenSession[];
+}
+
+/** How conditions and filters compare. */
+export interface Operator {
+  name: string;
+  takesValue: boolean;
 }
 
 /**
@@ -2163,6 +2443,19 @@ export interface ProviderStatusList {
   data: ProviderStatus[];
 }
 
+/** What publishing a draft made of its workflow. */
+export interface Publication {
+  id: Id;
+  name: string;
+  version: number;
+  change: "created" | "unchanged" | "updated";
+  active: boolean;
+  /** Executions under way, by version: each goes on with the version it began with. */
+  inFlight: VersionInFlight[];
+  /** The channels it needs for which no provider is set up. */
+  notReady: Channel[];
+}
+
 /** A published version, into which contacts are enrolled. */
 export interface PublishedVersion {
   offsetFrom: OffsetFrom;
@@ -2201,6 +2494,21 @@ export interface Resolved {
   resolved: number;
   /** Items left as they were: a call was under way, or the doubt had ended by itself. */
   refused: number;
+}
+
+/** The result of a person's decision about many items in doubt, or what it would be. */
+export interface ResolvedItems {
+  resolved: number;
+  /** Items left as they were: a call was under way, or the doubt had ended by itself. */
+  refused: number;
+  /** Named items that are not in doubt, or are not there. */
+  notFound: number;
+  byProvider: Record<string, number>;
+  /** The first hundred of them. */
+  items: Id[];
+  /** False if more match than one call resolves: ask again. */
+  complete: boolean;
+  dryRun: boolean;
 }
 
 /** A provider of the workspace that no worker calls for a while. */
@@ -2297,6 +2605,26 @@ export interface RunList {
 
 /** The states of a run; `paused` and `cancelled` are separate flags. */
 export type RunStatus = "completed" | "failed" | "partial" | "queued" | "running";
+
+/** One contact of an audience, and why nothing would be sent to them. */
+export interface SampledContact {
+  externalId: string;
+  name: string | null;
+  email: string | null;
+  id: Id;
+  /** Why they cannot be reached over the channel. */
+  skipped: string | null;
+}
+
+/** A draft to save. */
+export interface SavedDraft {
+  /** The definition as it stands: any object, valid or not, of at most 500,000 bytes. */
+  definition: Record<string, unknown>;
+  /** The version that it is based on; else what it was, or the newest. */
+  base?: number | null;
+  /** The revision that was read: 409 if it was saved since. */
+  revision?: number | null;
+}
 
 /** A named audience, evaluated again each time it is used. */
 export interface Segment {
@@ -2754,10 +3082,26 @@ export interface UserList {
   nextCursor: string | null;
 }
 
-/** Every problem of a definition. */
+/** Every problem of what was given, and the names that its templates may use. */
 export interface Validated {
   valid: boolean;
   errors: ProblemPlace[];
+  variables: Variable[];
+}
+
+/** A name that templates and conditions may use. */
+export interface Variable {
+  name: string;
+  /** Where it comes from; `data` is what whoever starts it gives. */
+  origin: "campaign" | "contact" | "data" | "error" | "event" | "node";
+  /** The node whose result it is; known at those that it leads to. */
+  node: string | null;
+}
+
+/** How many executions are under way on one version. */
+export interface VersionInFlight {
+  version: number;
+  count: number;
 }
 
 /** Why a contact did or did not receive what a sequence sends. */
@@ -2802,6 +3146,28 @@ export interface Workflow {
   updatedAt: Time;
 }
 
+/** The forms of the rest of a workflow. */
+export interface WorkflowForms {
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  options: Record<string, unknown>;
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  edge: Record<string, unknown>;
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  step: Record<string, unknown>;
+}
+
 /** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
 export interface WorkflowList {
   data: Workflow[];
@@ -2816,6 +3182,8 @@ export interface WorkflowVersion {
   /** The templates that it renders, each with the version that was the newest when it was published. */
   templates: Record<string, number>;
   createdAt: Time;
+  /** How many executions under way go by it; told in the list of a workflow's versions. */
+  inFlight: number | null;
 }
 
 /** A whole list, which is never long enough to need pages. */
@@ -2839,6 +3207,8 @@ export interface WorkspaceSettings {
   tenantWeight: number;
   /** Networks, addresses and host names that are private and may be called. */
   privateAddresses: string[];
+  /** The country of phone numbers that have no country's code; null for the installation's own. */
+  phoneRegion: string | null;
   /** When somebody last set something; null while these are the defaults. */
   updatedAt: Time | null;
 }
@@ -2863,6 +3233,44 @@ export interface Operations {
     };
     body: undefined;
     answer: Overview;
+  };
+  /**
+   * What failed, grouped by its error without numbers, ids, addresses and quoted values; the latest first.
+   * Executions that failed, and messages of campaigns, of events, and of executions that went on without them.
+   */
+  "GET /v1/failures": {
+    path: {};
+    query: {
+      /** Only what failed at this time or later, in ISO 8601; without it, a week ago. */
+      since?: string | null;
+    };
+    body: undefined;
+    answer: FailureGroups;
+  };
+  /** The failures of one group, the latest first; a page may be short although another follows it. */
+  "GET /v1/failures/{id}/items": {
+    path: { id: string };
+    query: {
+      /** How many at most. */
+      limit?: number;
+      /** `nextCursor` of the page before. */
+      cursor?: string | null;
+      /** Only what failed at this time or later, in ISO 8601; without it, a week ago. */
+      since?: string | null;
+    };
+    body: undefined;
+    answer: FailureList;
+  };
+  /**
+   * Start a group again as far as it may be, under the same keys, at most so many a minute. Executions go on
+   * where they failed, messages of campaigns go out in retries of their runs. What may have arrived, was tried
+   * again before, or is of an event is left alone, and told with the reason.
+   */
+  "POST /v1/failures/{id}/replay": {
+    path: { id: string };
+    query: {};
+    body: GivenFailureReplay;
+    answer: FailureReplay;
   };
   /** Make a workflow; every problem of its definition is reported at once. */
   "POST /v1/workflows": {
@@ -2889,10 +3297,16 @@ export interface Operations {
     body: undefined;
     answer: WorkflowList;
   };
-  /** Say everything that is wrong with a definition, each with its place; stores nothing. */
+  /**
+   * Say everything that is wrong with a definition, each with its place, and the names it may use; stores
+   * nothing.
+   */
   "POST /v1/workflows/validate": {
     path: {};
-    query: {};
+    query: {
+      /** Name in `variables` only what is known at this node. */
+      node?: string | null;
+    };
     body: GivenDefinition;
     answer: Validated;
   };
@@ -2944,6 +3358,90 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: WorkflowVersionList;
+  };
+  /** Begin a workflow as a draft: its name is taken, and nothing lists or starts it until it is published. */
+  "POST /v1/workflows/drafts": {
+    path: {};
+    query: {};
+    body: NewDraft;
+    answer: Drafted;
+  };
+  /** The drafts of the workspace, without their definitions; those of the newest workflows first. */
+  "GET /v1/workflows/drafts": {
+    path: {};
+    query: {
+      /** How many at most. */
+      limit?: number;
+      /** `nextCursor` of the page before. */
+      cursor?: string | null;
+      /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
+      createdAfter?: string | null;
+      /** Only what was created before this time. */
+      createdBefore?: string | null;
+    };
+    body: undefined;
+    answer: ListedDraftList;
+  };
+  /** The draft of a workflow, who saved it, and everything that keeps it from being published. */
+  "GET /v1/workflows/{id}/draft": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: Drafted;
+  };
+  /**
+   * Save a draft, valid or not: its problems are answered, and refuse nothing. With `revision`, 409 if it was
+   * saved by somebody else since.
+   */
+  "PUT /v1/workflows/{id}/draft": {
+    path: { id: string };
+    query: {};
+    body: SavedDraft;
+    answer: Drafted;
+  };
+  /** Throw a draft away; of a workflow that was never published nothing stays. */
+  "DELETE /v1/workflows/{id}/draft": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /**
+   * Make the draft the newest version; executions under way go on with theirs. 409 with both definitions if a
+   * version was published since the draft was begun.
+   */
+  "POST /v1/workflows/{id}/draft/publish": {
+    path: { id: string };
+    query: {};
+    body: GivenPublication;
+    answer: Publication;
+  };
+  /**
+   * The form of each node type and of each channel's content as a JSON schema, and the words of Liquid. The
+   * parser goes by the same tables: what a form does not have is refused, and what it has is accepted.
+   */
+  "GET /v1/node-types": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: NodeTypes;
+  };
+  /**
+   * What content over any channel, or the nodes of a definition, would say; nothing is stored. With a contact,
+   * or with data of your own: the data may hold a `contact`.
+   */
+  "POST /v1/previews": {
+    path: {};
+    query: {};
+    body: GivenUnsavedPreview;
+    answer: PreviewList;
+  };
+  /** How many contacts an audience has at this moment, how many can be reached, some of them, and it in words. */
+  "POST /v1/audiences/count": {
+    path: {};
+    query: {};
+    body: GivenCount;
+    answer: CountedAudience;
   };
   /** The executions of the workspace, newest first. */
   "GET /v1/executions": {
@@ -3074,6 +3572,13 @@ export interface Operations {
     };
     body: undefined;
     answer: SequenceList;
+  };
+  /** Say everything that publishing these settings and steps would refuse, each with its place; stores nothing. */
+  "POST /v1/sequences/validate": {
+    path: {};
+    query: {};
+    body: DraftedSequence;
+    answer: Validated;
   };
   /** One sequence: its draft, what is published, and who is on the way to which step. */
   "GET /v1/sequences/{id}": {
@@ -3312,6 +3817,13 @@ export interface Operations {
     };
     body: undefined;
     answer: CampaignList;
+  };
+  /** Say everything that is wrong with a campaign, each with its place, and the names it may use; stores nothing. */
+  "POST /v1/campaigns/validate": {
+    path: {};
+    query: {};
+    body: GivenCampaign;
+    answer: Validated;
   };
   /** One campaign. */
   "GET /v1/campaigns/{id}": {
@@ -3600,6 +4112,17 @@ export interface Operations {
     body: undefined;
     answer: ItemDetail;
   };
+  /**
+   * End the doubt about named items, or about all that match, up to 10,000 at a time; a dry run only counts
+   * them. Each is resolved as it would be alone, with its line in the audit log: one with a call under way is
+   * left as it is.
+   */
+  "POST /v1/outbox/resolve": {
+    path: {};
+    query: {};
+    body: GivenManyResolutions;
+    answer: ResolvedItems;
+  };
   /** End the doubt about an item: it was sent, is to be sent again, or failed. */
   "POST /v1/outbox/{id}/resolve": {
     path: { id: string };
@@ -3633,6 +4156,13 @@ export interface Operations {
     };
     body: undefined;
     answer: RuleList;
+  };
+  /** Say everything that is wrong with a rule, each with its place, and the names it may use; stores nothing. */
+  "POST /v1/rules/validate": {
+    path: {};
+    query: {};
+    body: GivenRule;
+    answer: Validated;
   };
   /** One rule. */
   "GET /v1/rules/{id}": {
@@ -3989,6 +4519,28 @@ export interface Operations {
     query: {};
     body: ChangedOwnUser;
     answer: CurrentSession;
+  };
+  /** Send a browser to the issuer. */
+  "GET /v1/oidc/{name}/start": {
+    path: { name: string };
+    query: {
+      /** Where on the page to go then. */
+      next?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
+  };
+  /** Take a browser back from the issuer, and begin its session. */
+  "GET /v1/oidc/{name}/callback": {
+    path: { name: string };
+    query: {
+      code?: string | null;
+      state?: string | null;
+      error?: string | null;
+      iss?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
   };
   /** The people of the tenant, newest first. */
   "GET /v1/users": {
@@ -4357,20 +4909,24 @@ export const REPEATABLE: ReadonlySet<string> = new Set<keyof Operations>([
   "POST /v1/workflows/{id}/activate",
   "POST /v1/workflows/{id}/deactivate",
   "POST /v1/workflows/{id}/preview",
+  "POST /v1/previews",
   "POST /v1/executions/{id}/cancel",
   "POST /v1/executions/{id}/pause",
   "POST /v1/executions/{id}/resume",
+  "POST /v1/sequences/validate",
   "POST /v1/sequences/{id}/preview",
   "POST /v1/sequences/{id}/enrollments",
   "POST /v1/sequences/{id}/batch-enroll",
   "POST /v1/workflows/{id}/simulate",
   "POST /v1/sequences/{id}/simulate",
   "POST /v1/campaigns/{id}/simulate",
+  "POST /v1/campaigns/validate",
   "POST /v1/campaigns/{id}/preview",
   "POST /v1/campaigns/{id}/deploy",
   "POST /v1/runs/{id}/pause",
   "POST /v1/runs/{id}/resume",
   "POST /v1/runs/{id}/cancel",
+  "POST /v1/rules/validate",
   "POST /v1/rules/{id}/preview",
   "POST /v1/rules/{id}/enable",
   "POST /v1/rules/{id}/disable",

@@ -14,13 +14,16 @@ from msgspec import Struct
 from tidings.client.campaigns import Campaigns, Segments
 from tidings.client.connections import WorkspaceConnections
 from tidings.client.contacts import Contacts
+from tidings.client.drafts import Drafts
 from tidings.client.enrollments import Enrollments
 from tidings.client.errors import WaitTimeout
 from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
+from tidings.client.failures import FailuresClient
 from tidings.client.functions import FunctionAddresses
 from tidings.client.keys import Keys
 from tidings.client.overview import OverviewClient
+from tidings.client.previews import Audiences, Previews
 from tidings.client.providers import Providers, Workers
 from tidings.client.rules import Rules
 from tidings.client.runs import Outbox, Runs
@@ -29,6 +32,7 @@ from tidings.client.sequences import Sequences
 from tidings.client.simulations import Simulations
 from tidings.client.templates import TemplatesClient
 from tidings.client.transport import ApiRequest, Retrying, Transport
+from tidings.client.users import UsersClient
 from tidings.client.workflows import Workflows
 from tidings.client.workspaces import Tenants, Workspaces
 from tidings.views.executions import Execution, StartedExecution
@@ -61,8 +65,12 @@ class Client:
         self._transport = transport
         self.overview = OverviewClient(transport)
         self.workflows = Workflows(transport)
+        self.drafts = Drafts(transport)
+        self.previews = Previews(transport)
+        self.audiences = Audiences(transport)
         self.executions = Executions(transport)
         self.dead_letters = DeadLetters(transport)
+        self.failures = FailuresClient(transport)
         self.contacts = Contacts(transport)
         self.sequences = Sequences(transport)
         self.rules = Rules(transport)
@@ -80,6 +88,7 @@ class Client:
         self.workers = Workers(transport)
         self.functions = FunctionAddresses(transport)
         self.keys = Keys(transport)
+        self.users = UsersClient(transport)
         self.workspaces = Workspaces(transport)
         self.tenants = Tenants(transport)
 

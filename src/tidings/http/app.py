@@ -15,14 +15,19 @@ from tidings.http import (
     contacts,
     dead_letters,
     docs,
+    drafts,
     enrollments,
     events,
     executions,
+    failures,
     functions,
     functions_endpoint,
     health,
     keys,
+    node_types,
+    oidc,
     overview,
+    previews,
     provider_connections,
     providers,
     rules,
@@ -56,12 +61,12 @@ from tidings.http.streams import Streams
 from tidings.version import __version__
 
 RESOURCES = (
-    overview,
-    *(workflows, executions, dead_letters, sequences, enrollments, simulate),
+    *(overview, failures),
+    *(workflows, drafts, node_types, previews, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
     *(senders, templates),
-    *(sessions, users, provider_connections, keys, functions, workspaces, providers, audit, health, docs),
+    *(sessions, oidc, users, provider_connections, keys, functions, workspaces, providers, audit, health, docs),
 )
 
 

@@ -6,8 +6,9 @@ from uuid import UUID
 from fastapi import Depends, Query, Request, Response
 
 from tidings.domain.flow.item import Channel
+from tidings.domain.workflows.known_names import names_of_campaign
 from tidings.http.access import ContactReader, Definer, DefinitionReader, Operator
-from tidings.http.answers import JSON, answer
+from tidings.http.answers import JSON, answer, validated
 from tidings.http.bodies import body_of, read_object
 from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
 from tidings.http.channel_words import MessageChannel
@@ -20,6 +21,7 @@ from tidings.views.pages import Everything, Page
 from tidings.views.previews import Preview
 from tidings.views.runs import StartedRun
 from tidings.views.segments import Segment
+from tidings.views.workflows import Validated
 
 router = resource_router("Campaigns")
 DEPLOYED_BEFORE: dict[int | str, dict[str, Any]] = {
@@ -63,6 +65,12 @@ async def list_campaigns(
         created=created,
         cursor=cursor,
     )
+
+
+@router.post("/v1/campaigns/validate", openapi_extra=takes(GivenCampaign))
+async def validate_campaign(context: Definer, body: Body) -> Validated:
+    """Say everything that is wrong with a campaign, each with its place, and the names it may use; stores nothing."""
+    return validated(await context.engine.campaigns.check(context.workspace, body), names_of_campaign(body))
 
 
 @router.get("/v1/campaigns/{id:uuid}")

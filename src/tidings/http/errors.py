@@ -15,6 +15,7 @@ from starlette.routing import Match
 from tidings.domain.errors import (
     Conflict,
     DataMissing,
+    DraftOutdated,
     FieldsInvalid,
     InputInvalid,
     NotFound,
@@ -210,7 +211,24 @@ def tidings_problem(request: Request, error: TidingsError) -> Response:
         log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=detail)
         if not isinstance(error, SimulationUnavailable | ServerBusy):
             detail = "the storage or a part of the server is not available; try again in a moment"
+    if isinstance(error, DraftOutdated):
+        return _outdated_problem(request, error)
     return problem(request_id_of(request), status, error.code, detail, places_of(error), headers)
+
+
+def _outdated_problem(request: Request, error: DraftOutdated) -> Response:
+    view = problems.OutdatedDraft(
+        type=f"urn:tidings:problem:{error.code}",
+        title=TITLES[409],
+        status=409,
+        code=error.code,
+        detail=str(error),
+        request_id=request_id_of(request),
+        version=error.version,
+        published=error.published,
+        draft=error.draft,
+    )
+    return answer(view, 409, None, PROBLEM_JSON)
 
 
 def request_id_of(request: Request) -> str | None:

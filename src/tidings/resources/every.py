@@ -8,12 +8,15 @@ from tidings.kernel.kernel import Kernel
 if TYPE_CHECKING:
     from tidings.kernel.start.trigger_batch import TriggerBatches
     from tidings.resources.access import Access
+    from tidings.resources.audiences import UnsavedAudiences
     from tidings.resources.campaigns import Campaigns
     from tidings.resources.connections import Connections
     from tidings.resources.contacts import Contacts
+    from tidings.resources.drafts import WorkflowDrafts
     from tidings.resources.enrollments import Enrollments
     from tidings.resources.events import Events
     from tidings.resources.executions import Executions
+    from tidings.resources.failures import Failures
     from tidings.resources.functions import Functions
     from tidings.resources.health import Health
     from tidings.resources.outbox import Outbox
@@ -60,6 +63,7 @@ class Resources:
 
     trigger_batches: Part["TriggerBatches"] = Part("tidings.kernel.start.trigger_batch:TriggerBatches")
     workflows: Part["Workflows"] = Part("tidings.resources.workflows:Workflows")
+    drafts: Part["WorkflowDrafts"] = Part("tidings.resources.drafts:WorkflowDrafts", "workflows")
     executions: Part["Executions"] = Part("tidings.resources.executions:Executions", "trigger_batches")
     contacts: Part["Contacts"] = Part("tidings.resources.contacts:Contacts")
     previews: Part["MessagePreviews"] = Part(
@@ -70,6 +74,7 @@ class Resources:
     rules: Part["Rules"] = Part("tidings.resources.rules:Rules")
     events: Part["Events"] = Part("tidings.resources.events:Events")
     segments: Part["Segments"] = Part("tidings.resources.segments:Segments")
+    audiences: Part["UnsavedAudiences"] = Part("tidings.resources.audiences:UnsavedAudiences")
     campaigns: Part["Campaigns"] = Part("tidings.resources.campaigns:Campaigns")
     senders: Part["Senders"] = Part("tidings.resources.senders:Senders")
     templates: Part["Templates"] = Part("tidings.resources.templates:Templates")
@@ -80,6 +85,7 @@ class Resources:
     secrets: Part["Secrets"] = Part("tidings.resources.secrets:Secrets")
     providers: Part["Providers"] = Part("tidings.resources.providers:Providers")
     waiting: Part["Waiting"] = Part("tidings.resources.waiting:Waiting")
+    failures: Part["Failures"] = Part("tidings.resources.failures:Failures")
     overview: Part["Overviews"] = Part("tidings.resources.overview:Overviews", "connections", "waiting")
     health: Part["Health"] = Part("tidings.resources.health:Health")
     access: Part["Access"] = Part("tidings.resources.access:Access")
