@@ -1,6 +1,6 @@
 """A real browser on the real page: Chromium, the API on a socket, and a worker beside it where a test wants one.
 
-`make test-web` builds the page and gets a Chromium where it can; anywhere else these tests are skipped, with the reason.
+`make test-web` builds the page and gets a Chromium where it can; elsewhere these tests are skipped, with the reason.
 """
 
 import os
@@ -8,23 +8,20 @@ import shutil
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 from playwright.async_api import Browser, async_playwright
 
 from tests.http.conftest import listening
+from tests.web.people import PASSWORD, invite
+from tests.web.scene import Scene, fill
 from tests.web.visitor import Visitor
 from tests.worker.conftest import live_engine
 from tidings import Config
-from tidings.domain.caller import Caller
-from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.resources import passwords
-from tidings.resources.sessions import Browser as FromBrowser
-from tidings.resources.sessions import OwnChange
 from tidings.storage.database import Database
 
 IS_ASKED_FOR = "TIDINGS_TEST_WEB" in os.environ
@@ -34,13 +31,6 @@ QUIET = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 """A browser in a test asks nobody but the server of the test."""
-HOME = Workspace()
-PASSWORD = "correct horse battery staple"  # noqa: S105
-PIXELS = {"width": 1440, "height": 900}
-
-
-def by(actor: str = "test") -> Caller:
-    return Caller(HOME, actor)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -78,14 +68,6 @@ async def browser() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-async def invite(engine: Engine, email: str, *roles: Role) -> UUID:
-    """Somebody with a password."""
-    linked = await engine.users.invite(by(), email, email.partition("@")[0].title(), {HOME.name: list(roles)})
-    given = OwnChange(password=PASSWORD)
-    assert await engine.sessions.redeem(linked.token, given, FromBrowser("test"))
-    return linked.user.id
-
-
 @pytest.fixture
 async def stranger(browser: Browser, url: str) -> AsyncIterator[Visitor]:
     """Somebody who has not signed in."""
@@ -99,3 +81,9 @@ async def ann(engine: Engine, stranger: Visitor) -> Visitor:
     await invite(engine, "ann@example.com", Role.SYSTEM_ADMIN)
     await stranger.sign_in("ann@example.com", PASSWORD)
     return stranger
+
+
+@pytest.fixture
+async def scene(engine: Engine, provider: FakeProvider) -> Scene:
+    """One of everything."""
+    return await fill(engine, provider)

@@ -2,7 +2,7 @@
 
 from playwright.async_api import Browser, expect
 
-from tests.web.conftest import PASSWORD, invite
+from tests.web.people import PASSWORD, by, invite
 from tests.web.visitor import Visitor
 from tidings.domain.roles import Role
 from tidings.engine import Engine
@@ -52,8 +52,6 @@ async def test_the_session_lasts_through_a_reload_and_ends_when_the_person_is_si
     await expect(stranger.page.get_by_role("heading", name="Home")).to_be_visible()
     cookies = await stranger.page.context.cookies()
     assert [(one["name"], one["httpOnly"], one["sameSite"]) for one in cookies] == [("tidings_session", True, "Lax")]
-
-    from tests.web.conftest import by
 
     await engine.users.sign_out(by(), id)
     stranger.expected += ["/v1/"]

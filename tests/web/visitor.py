@@ -1,6 +1,7 @@
 """Somebody before a screen: what they do, and everything that must not happen meanwhile."""
 
 import json
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -9,9 +10,10 @@ from typing import Any, Literal, Self
 
 from playwright.async_api import Browser, ConsoleMessage, Page, Request, Response
 
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-PIXELS = {"width": 1440, "height": 900}
+SHOTS = os.environ.get("SCREENSHOTS", "")
 DEADLINE_MS = 20_000
 NOTE_VIOLATIONS = """
 window.violations = [];
@@ -90,6 +92,11 @@ class Visitor:
             for one in found["violations"]
             for node in one["nodes"]
         ]
+
+    async def shoot(self, name: str) -> None:
+        """Take a screenshot where somebody asks for them (`SCREENSHOTS=directory`)."""
+        if SHOTS:
+            await self.page.screenshot(path=f"{SHOTS}/{name}.png")
 
     def refused(self, path: str) -> "Expecting":
         """Within this block, requests of this path may be refused."""
