@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as commands from "../../../src/screens/workflows/model/commands";
-import { type Definition, EMPTY, objectsIn } from "../../../src/screens/workflows/model/definition";
-import { graphOf } from "../../../src/screens/workflows/model/graph";
+import { type Definition, EMPTY, objectsIn } from "../../../src/parts/graph/definition";
+import { graphOf } from "../../../src/parts/graph/graph";
 
 const PRO = { path: "plan", op: "equals", value: "pro" };
 const FORKED: Definition = {

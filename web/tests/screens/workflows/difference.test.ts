@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Definition } from "../../../src/screens/workflows/model/definition";
+import type { Definition } from "../../../src/parts/graph/definition";
 import { differenceOf, isEmpty, sizeOf } from "../../../src/screens/workflows/model/difference";
 import { lineDifference } from "../../../src/screens/workflows/model/lines";
 

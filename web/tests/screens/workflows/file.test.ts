@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { FileProblem, readFile, writeFile } from "../../../src/screens/workflows/model/file";
+import type { Definition } from "../../../src/parts/graph/definition";
+import { type FileProblem, readFile, writeFile } from "../../../src/screens/workflows/model/file";
 
-const DEFINITION = {
+const DEFINITION: Definition = {
   entryNodeId: "hello",
   nodes: [
     { id: "hello", type: "email", to: "{{ email }}", subject: "Welcome: {{ name }}", body: "Good to have you.\nYours" },
@@ -39,7 +40,7 @@ describe("the file of a workflow", () => {
     ["just words", "notAnObject"],
     ["a: [", "notYaml"],
     ['{"a": ', "notJson"],
-  ])("%j is refused as %s", async (text, code) => {
+  ] as const)("%j is refused as %s", async (text, code) => {
     await expect(readFile(text)).rejects.toMatchObject({ code } satisfies Partial<FileProblem>);
   });
 

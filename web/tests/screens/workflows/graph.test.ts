@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Definition } from "../../../src/screens/workflows/model/definition";
-import { freeId, graphOf, refusalOf } from "../../../src/screens/workflows/model/graph";
+import type { Definition } from "../../../src/parts/graph/definition";
+import { freeId, graphOf, refusalOf } from "../../../src/parts/graph/graph";
 
 const WELCOME: Definition = {
   entryNodeId: "hello",

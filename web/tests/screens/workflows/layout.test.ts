@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { layOut, type LaidEdge } from "../../../src/screens/workflows/model/layout";
-import { inversions } from "../../../src/screens/workflows/model/layout-order";
+import { layOut, type LaidEdge } from "../../../src/parts/graph/layout";
+import { inversions } from "../../../src/parts/graph/layout-order";
 
 const node = (key: string) => ({ key, width: 240, height: 64 });
 const edge = (from: string, to: string): LaidEdge => ({ key: `${from} → ${to}`, from, to });

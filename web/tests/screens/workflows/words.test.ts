@@ -1,17 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { conditionInWords, conditionOf, rowsOf, valueShown, valueTyped } from "../../../src/screens/workflows/model/conditions";
-import { amountIn, durationInWords, durationOf } from "../../../src/screens/workflows/model/duration";
-import { graphOf } from "../../../src/screens/workflows/model/graph";
+import { conditionInWords, conditionOf, rowsOf, valueShown, valueTyped } from "../../../src/parts/graph/conditions";
+import { amountIn, durationInWords, durationOf } from "../../../src/parts/graph/duration";
+import type { JsonObject } from "../../../src/parts/graph/definition";
+import { graphOf } from "../../../src/parts/graph/graph";
 import { begin, did, redo, undo } from "../../../src/screens/workflows/model/history";
-import { layOut } from "../../../src/screens/workflows/model/layout";
-import { nextNode } from "../../../src/screens/workflows/model/navigate";
+import { layOut } from "../../../src/parts/graph/layout";
+import { nextNode } from "../../../src/parts/graph/navigate";
 import { problemsAt, problemsElsewhere, problemsOf } from "../../../src/screens/workflows/model/places";
-import { summaryOf } from "../../../src/screens/workflows/model/summary";
+import { summaryOf } from "../../../src/parts/graph/summary";
 
 const PRO = { path: "plan", op: "equals", value: "pro" };
 
 describe("conditions", () => {
-  test.each([
+  test.each<[JsonObject, string]>([
     [PRO, "plan is pro"],
     [{ path: "vars.a.ok", op: "exists" }, "vars.a.ok is there"],
     [{ all: [PRO, { any: [{ path: "n", op: "greater", value: 5 }, { tag: "vip" }] }] }, "plan is pro and (n > 5 or contact tag vip)"],

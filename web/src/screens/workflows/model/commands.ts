@@ -1,6 +1,6 @@
 /** Edits of a definition: each takes one and returns the next, with what should be selected then. */
-import { type Definition, fieldOf, type Json, type JsonObject, objectsIn, withEntry, withField } from "./definition";
-import { edgesFrom, edgesTo, formOf, freeId, type Graph, type GraphEdge, type GraphNode, graphOf, refusalOf } from "./graph";
+import { type Definition, fieldOf, type Json, type JsonObject, objectsIn, textOf, withEntry, withField } from "../../../parts/graph/definition";
+import { edgesFrom, edgesTo, formOf, freeId, type Graph, type GraphEdge, type GraphNode, graphOf, refusalOf } from "../../../parts/graph/graph";
 import { renamedIn } from "./rename";
 
 export interface Edited {
@@ -26,13 +26,13 @@ const BEGINNINGS: Readonly<Record<string, JsonObject>> = {
 /** Add a node: after another, taking its edges over; in the middle of an edge; or by itself. */
 export function addNode(definition: Definition, type: string, where: Where): Edited {
   const graph = graphOf(definition);
-  if (graph.form === "steps") return addStep(definition, graph, { function: "", action: "call" }, where);
+  if (graph.form === "steps") return addStep(definition, graph, { name: "", function: "", action: "call" }, where);
   const id = freeId(graph, type);
   return placeNode(definition, graph, { id, type, ...(BEGINNINGS[type] ?? { body: "" }) }, where);
 }
 
 function placeNode(definition: Definition, graph: Graph, fields: JsonObject, where: Where): Edited {
-  const id = String(fields["id"]);
+  const id = textOf(fields["id"]);
   const withNode = withNodes(definition, [...rawNodes(definition), fields]);
   const begun = graph.nodes.length === 0 ? withField(withNode, "entryNodeId", id) : withNode;
   return { definition: withEdges(begun, edgesAround(definition, graph, id, where)), nodes: [id] };
@@ -64,9 +64,9 @@ function withArm(graph: Graph, edges: readonly JsonObject[], node: GraphNode, id
 
 function addStep(definition: Definition, graph: Graph, step: JsonObject, where: Where): Edited {
   const steps = objectsIn(definition["steps"]);
-  const named = freeId(graph, "step");
+  const named = freeId(graph, textOf(step["name"]) || "step");
   const place = where && "after" in where ? (graph.byKey.get(where.after)?.index ?? steps.length - 1) : placeOfEdge(graph, where);
-  const next = [...steps.slice(0, place + 1), { name: named, ...step }, ...steps.slice(place + 1)];
+  const next = [...steps.slice(0, place + 1), { ...step, name: named }, ...steps.slice(place + 1)];
   return { definition: withField(definition, "steps", next), nodes: [named] };
 }
 
@@ -128,8 +128,8 @@ export function duplicateNodes(definition: Definition, keys: readonly string[]):
     names.set(node.key, id);
     next = withNodes(next, [...rawNodes(next), { ...node.fields, id }]);
   }
-  const inner = rawEdges(definition).filter((edge) => names.has(String(edge["from"])) && names.has(String(edge["to"])));
-  const copied = inner.map((edge) => ({ ...edge, from: names.get(String(edge["from"])) ?? "", to: names.get(String(edge["to"])) ?? "" }));
+  const inner = rawEdges(definition).filter((edge) => names.has(textOf(edge["from"])) && names.has(textOf(edge["to"])));
+  const copied = inner.map((edge) => ({ ...edge, from: names.get(textOf(edge["from"])) ?? "", to: names.get(textOf(edge["to"])) ?? "" }));
   return { definition: withEdges(next, [...rawEdges(next), ...copied]), nodes: [...names.values()] };
 }
 
@@ -138,8 +138,7 @@ function duplicateOne(definition: Definition, key: string): Edited {
   const node = graph.byKey.get(key);
   if (!node) return { definition };
   if (graph.form === "steps") {
-    const { name: _, ...step } = node.fields;
-    return addStep(definition, graph, step, { after: key });
+    return addStep(definition, graph, node.fields, { after: key });
   }
   return placeNode(definition, graph, { ...node.fields, id: freeId(graph, node.id) }, { after: key });
 }

@@ -1,6 +1,6 @@
 /** What changed from one definition to another: by node, by edge, by field. */
-import { type Definition, fieldOf, isObject, isSame, type Json, type JsonObject } from "./definition";
-import { type Graph, type GraphEdge, type GraphNode, graphOf } from "./graph";
+import { type Definition, fieldOf, isObject, isSame, type Json, type JsonObject } from "../../../parts/graph/definition";
+import { type Graph, type GraphEdge, type GraphNode, graphOf } from "../../../parts/graph/graph";
 
 export type Change = "added" | "removed" | "changed";
 

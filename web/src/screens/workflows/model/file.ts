@@ -1,6 +1,6 @@
 /** The file that `workflows apply` takes, as YAML or as JSON: copied out of the editor and pasted into it. */
-import type { Document, ParsedNode, YAMLError } from "yaml";
-import { type Definition, isObject, type Json, type JsonObject, objectsIn } from "./definition";
+import type { Document, YAMLError } from "yaml";
+import { type Definition, isObject, type Json, type JsonObject, objectsIn } from "../../../parts/graph/definition";
 
 export interface WorkflowFile {
   name: string;
@@ -88,7 +88,7 @@ async function readJsonOrYaml(text: string): Promise<Json> {
 
 async function readYaml(text: string): Promise<Json> {
   const { parseAllDocuments } = await import("yaml");
-  const documents = parseAllDocuments(text, { ...(AS_THE_COMMAND_READS as object), uniqueKeys: true }) as Document.Parsed<ParsedNode>[];
+  const documents = parseAllDocuments(text, { ...(AS_THE_COMMAND_READS as object), uniqueKeys: true }) as Document.Parsed[];
   const wrong = documents.flatMap((one) => one.errors)[0];
   if (wrong) throw new FileProblem("notYaml", firstLine(wrong), wrong.linePos?.[0].line);
   const filled = documents.map((one) => one.toJS({ maxAliasCount: 100 }) as Json).filter((one) => one !== null);

@@ -1,6 +1,6 @@
 /** Where the API's problems belong: `nodes[2].subject` is a field of a node, `edges[0].condition` an edge, the rest options. */
 import type { ProblemPlace } from "../../../api/problem";
-import type { Graph } from "./graph";
+import type { Graph } from "../../../parts/graph/graph";
 
 export interface PartProblem {
   /** Below the node, the edge or the definition: `subject`, `condition.all[0].path`; empty for the whole of it. */

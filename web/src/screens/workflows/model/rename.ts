@@ -1,5 +1,5 @@
 /** What follows when a node gets another id. */
-import { type Definition, fieldOf, isObject, type Json, type JsonObject, objectsIn, withField } from "./definition";
+import { type Definition, fieldOf, isObject, type Json, type JsonObject, objectsIn, withField } from "../../../parts/graph/definition";
 
 const LIQUID = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
 

@@ -1,5 +1,5 @@
 /** The forms of GET /v1/node-types, read into fields that can be shown. */
-import { isObject, type Json, type JsonObject } from "./definition";
+import { isObject, type Json } from "../../../parts/graph/definition";
 
 /** A JSON schema, as far as the API's forms use it. */
 export interface Schema {
@@ -157,5 +157,5 @@ function controlOfText(name: string, schema: Schema, long: ReadonlySet<string>):
 export function isBlank(value: Json | undefined): boolean {
   if (value === undefined || value === null || value === "") return true;
   if (Array.isArray(value)) return value.length === 0;
-  return isObject(value) && Object.keys(value as JsonObject).length === 0;
+  return isObject(value) && Object.keys(value).length === 0;
 }
