@@ -64,11 +64,12 @@ ALLOWED: dict[str, frozenset[Role]] = {
     ),
     **dict.fromkeys(
         [
-            *("list_executions", "get_execution_log", "follow_execution", "list_dead_letters"),
+            *("list_executions", "get_execution_log", "get_execution_path", "follow_execution", "list_dead_letters"),
             *("explain_event", "list_events", "get_event"),
             *("list_enrollments", "list_enrollments_of_contact", "get_enrollment", "explain_enrollment"),
             *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
             *("list_runs", "get_run", "list_jobs", "list_run_items", "get_run_history", "trace_run", "export_run"),
+            "get_overview",
             *("list_outbox", "get_item", "list_contact_items", "list_job_history"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),

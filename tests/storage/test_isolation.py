@@ -112,6 +112,7 @@ async def fill(engine: Engine, home: Workspace) -> None:
     spring = await engine.campaigns.create(ann, letter)
     doubtful = Deployment(spring.id, "k1", Channel.EMAIL, content, [Recipient("doubtful@example.com")])
     await engine.deploy(doubtful, home)
+    await engine.deploy(replace(doubtful, idempotency_key="k3", recipients=[Recipient("refused@example.com")]), home)
     await engine.deploy(replace(doubtful, idempotency_key="k2", scheduled_for=NOW + timedelta(days=90)), home)
     rule = {"trigger": "quote", "channel": "email", "audience": "lead", "steps": [{"template": content}]}
     await engine.rules.create(ann, rule)
@@ -132,8 +133,12 @@ async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock, sql
     """Three workspaces that differ in nothing but whose they are."""
     clock.time = NOW
     for home in HOMES:
+        await sql.execute(
+            "insert into call_counts values ($1, $2, $3, gen_random_uuid(), 'email', 'sent', 1)",
+            *(home.tenant, home.name, NOW),
+        )
         provider.script |= {
-            "refused@example.com": [Rejected("no such mailbox")],
+            "refused@example.com": [Rejected("no such mailbox")] * 2,
             "doubtful@example.com": [Unknown("reset")],
         }
         await fill(engine, home)
@@ -191,6 +196,9 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "company": ["Acme"],
         "tag": ["vip"],
         "text": [None],
+        "minute": [NOW - timedelta(hours=1)],
+        "failed_since": [NOW - timedelta(hours=1)],
+        "most": [1000],
         "name": ["same"],
         "kind": ["workflow", "sequence"],
         "channel": ["email"],

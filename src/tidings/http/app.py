@@ -23,6 +23,7 @@ from tidings.http import (
     health,
     keys,
     node_types,
+    overview,
     provider_connections,
     providers,
     rules,
@@ -44,6 +45,7 @@ from tidings.http.guesses import Guesses
 from tidings.http.lean import LEAN_ROUTES, LeanRoute, LeanRoutes
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import describe
+from tidings.http.page import Page
 from tidings.http.pulse import Pulse
 from tidings.http.rate import RateLimit
 from tidings.http.simulator import Simulates
@@ -51,6 +53,7 @@ from tidings.http.streams import Streams
 from tidings.version import __version__
 
 RESOURCES = (
+    overview,
     *(workflows, node_types, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
@@ -82,6 +85,6 @@ def create_app(
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]
     # Not include_router: it rebuilds every operation at an app's first requests, for 90 ms in all.
     app.state.routes = [*plain, *chain.from_iterable(resource.router.routes for resource in RESOURCES)]
-    app.router.routes += app.state.routes
+    app.router.routes += [*app.state.routes, Page()]
     object.__setattr__(app, "openapi", lambda: describe(app))
     return app

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tidings.resources.functions import Functions
     from tidings.resources.health import Health
     from tidings.resources.outbox import Outbox
+    from tidings.resources.overview import Overviews
     from tidings.resources.previews import MessagePreviews
     from tidings.resources.providers import Providers
     from tidings.resources.rules import Rules
@@ -77,6 +78,7 @@ class Resources:
     secrets: Part["Secrets"] = Part("tidings.resources.secrets:Secrets")
     providers: Part["Providers"] = Part("tidings.resources.providers:Providers")
     waiting: Part["Waiting"] = Part("tidings.resources.waiting:Waiting")
+    overview: Part["Overviews"] = Part("tidings.resources.overview:Overviews", "connections", "waiting")
     health: Part["Health"] = Part("tidings.resources.health:Health")
     access: Part["Access"] = Part("tidings.resources.access:Access")
     workspaces: Part["TenancySettings"] = Part("tidings.resources.workspaces:TenancySettings")

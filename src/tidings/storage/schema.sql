@@ -510,6 +510,7 @@ create table executions (
     vars            jsonb       not null default '{}',
     error           text,
     error_node      text,
+    failed_at       timestamptz generated always as (case when status = 'failed' then ended_at end) stored,
     constraint executions_pkey primary key (shard, id),
     constraint executions_idempotency_key unique (shard, key_hash),
     constraint executions_key_hash_check check (octet_length(key_hash) = 16),
@@ -522,6 +523,9 @@ create table executions (
 create index idx_executions_listed on executions (shard, tenant_id, workspace_id, id);
 -- Dead letters. Only a failure sets error_node, so an execution that succeeds is still updated in place.
 create index idx_executions_error_node on executions (shard, tenant_id, workspace_id, id) where error_node is not null;
+-- The same by the time of the failure.
+create index idx_executions_failed_at on executions (shard, tenant_id, workspace_id, failed_at, id)
+    where failed_at is not null;
 -- A contact never changes, so what moves an execution still updates it in place.
 create index idx_executions_contact_id on executions (shard, contact_id, id) where contact_id is not null;
 create index idx_executions_workflow_id on executions (shard, workflow_id, id) where contact_id is not null;
@@ -785,6 +789,7 @@ create table outbox (
     provider_message_id text,
     error               text,
     result              jsonb,                                 -- what a function answered
+    failed_at           timestamptz generated always as (case when status = 'failed' then finalized_at end) stored,
     constraint channel_outbox_pkey primary key (shard, id),
     constraint channel_outbox_shard_check check (shard = shard_of(id)),
     -- Its bucket is the id's: what has the same key is in the same shard, whose index refuses it.
@@ -811,6 +816,9 @@ create index idx_channel_outbox_run_id on outbox (shard, run_id, job_id) where r
 create index idx_channel_outbox_contact_id on outbox (shard, contact_id, id) where contact_id is not null;
 create index idx_channel_outbox_node on outbox (shard, node, id) where contact_id is not null and node is not null;
 create index idx_channel_outbox_in_doubt on outbox (shard, id) where in_doubt;
+-- Failures by their time. Only a failure has one, so an item that is sent is still updated in place.
+create index idx_channel_outbox_failed_at on outbox (shard, tenant_id, workspace_id, failed_at, id)
+    where failed_at is not null;
 
 -- An attempt that did not succeed leaves a short row of its own.
 create table attempts (
@@ -906,6 +914,21 @@ create table workers (
     started_at   timestamptz not null,
     last_seen_at timestamptz not null
 );
+
+-- How many calls ended in which way, minute by minute: what a plot of the last hours shows. Each worker writes its own rows,
+-- about once a second, so that no two wait for each other; one that is killed takes its last second with it.
+create table call_counts (
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    minute       timestamptz not null,
+    worker_id    uuid        not null,
+    channel      text        not null,
+    outcome      text        not null,
+    calls        integer     not null,
+    constraint call_counts_pkey primary key (tenant_id, workspace_id, minute, worker_id, channel, outcome),
+    constraint call_counts_calls_check check (calls > 0)
+);
+create index idx_call_counts_minute on call_counts (minute);
 
 -- A provider that keeps timing out or says "not so fast" rests for everyone; so does one that cannot be used at all, which
 -- keeps its row until a call to it is answered.
@@ -1972,6 +1995,7 @@ alter table fallbacks enable row level security;
 alter table routes enable row level security;
 alter table connections enable row level security;
 alter table workers enable row level security;
+alter table call_counts enable row level security;
 
 -- Starting work is for whoever is told so.
 revoke all on function trigger from public;
