@@ -25,15 +25,16 @@ export type LineEdge = Edge<LineData, "line">;
 export function EdgeLine({ id, sourceX, sourceY, targetX, targetY, data, selected, markerEnd }: EdgeProps<LineEdge>) {
   const { canEdit, onInsert } = use(GraphContext);
   const { path, label } = edgePath({ x: sourceX, y: sourceY }, { x: targetX, y: targetY }, data?.bends);
+  const isWrong = (data?.problems ?? 0) > 0;
   const at = `translate(-50%, -50%) translate(${label.x}px, ${label.y}px)`;
-  const look = cx(styles.line, selected && styles.lineSelected, data?.problems && styles.lineWrong, data?.tone && styles[`line-${data.tone}`], data?.isDim && styles.dim);
+  const look = cx(styles.line, selected && styles.lineSelected, isWrong && styles.lineWrong, data?.tone && styles[`line-${data.tone}`], data?.isDim && styles.dim);
   const canInsert = canEdit && onInsert;
   return (
     <>
       <BaseEdge path={path} className={look} interactionWidth={20} {...(markerEnd ? { markerEnd } : {})} />
       {(data?.words || canInsert) && (
         <EdgeLabelRenderer>
-          <div className={cx(styles.label, selected && styles.labelSelected, data?.problems && styles.labelWrong)} style={{ transform: at }}>
+          <div className={cx(styles.label, selected && styles.labelSelected, isWrong && styles.labelWrong)} style={{ transform: at }}>
             {data?.words && <span className={cx(styles.condition, data.isElse && styles.isElse)}>{data.words}</span>}
             {canInsert && (
               <button type="button" tabIndex={-1} className={cx(styles.insert, "nodrag nopan")} aria-label={text.graph.insert} title={text.graph.insert} onClick={(event) => onInsert(id, { x: event.clientX, y: event.clientY })}>

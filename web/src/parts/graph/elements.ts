@@ -1,5 +1,5 @@
 /** What React Flow draws, made of a graph and of what a screen has to say about its parts. */
-import { MarkerType } from "@xyflow/react";
+import { MarkerType, Position } from "@xyflow/react";
 import type { ReactNode } from "react";
 import { text } from "../../text";
 import { conditionInWords } from "./conditions";
@@ -22,6 +22,13 @@ export interface Marks {
   edges?: ReadonlyMap<string, Marking>;
 }
 
+const SIZE = { width: NODE_WIDTH, height: NODE_HEIGHT };
+/** Known beforehand, so that edges are drawn without measuring anything. */
+const HANDLES = [
+  { type: "target" as const, position: Position.Top, x: NODE_WIDTH / 2, y: 0, width: 1, height: 1 },
+  { type: "source" as const, position: Position.Bottom, x: NODE_WIDTH / 2, y: NODE_HEIGHT, width: 1, height: 1 },
+];
+
 export function cardsOf(graph: Graph, { places }: Placed, { nodes: marks }: Marks): CardNode[] {
   return graph.nodes.map((node): CardNode => {
     const marking = marks?.get(node.key) ?? {};
@@ -31,6 +38,8 @@ export function cardsOf(graph: Graph, { places }: Placed, { nodes: marks }: Mark
       position: places.get(node.key) ?? { x: 0, y: 0 },
       width: NODE_WIDTH,
       height: NODE_HEIGHT,
+      measured: SIZE,
+      handles: HANDLES,
       ariaLabel: [text.graph.kinds[node.type] ?? node.type, node.id, summaryOf(node)].filter(Boolean).join(": "),
       data: { node, isEntry: node.key === graph.entry, problems: 0, ...marking },
     };

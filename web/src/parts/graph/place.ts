@@ -1,5 +1,5 @@
 /** Where everything stands: the layout of the whole graph, and what was dragged away from it for now. */
-import { type Graph } from "./graph";
+import type { Graph } from "./graph";
 import { layOut, type Layout, type Point } from "./layout";
 
 export const NODE_WIDTH = 248;
@@ -12,9 +12,16 @@ export interface Placed extends Layout {
   moved: Moved;
 }
 
-export function placed(graph: Graph, moved: Moved = new Map()): Placed {
+export function layoutOf(graph: Graph): Layout {
   const nodes = graph.nodes.map(({ key }) => ({ key, width: NODE_WIDTH, height: NODE_HEIGHT }));
-  const layout = layOut(nodes, graph.edges, graph.entry);
+  return layOut(nodes, graph.edges, graph.entry);
+}
+
+export function withMoved(layout: Layout, moved: Moved): Placed {
   const places = new Map([...layout.places].map(([key, place]) => [key, moved.get(key) ?? place]));
   return { ...layout, places, moved };
+}
+
+export function placed(graph: Graph): Placed {
+  return withMoved(layoutOf(graph), new Map());
 }
