@@ -156,6 +156,7 @@ class Engine(Resources):
     async def close(self) -> None:
         """Release slots, connections, providers and the rendering process."""
         await self.kernel.shares.give_back()
+        await self.kernel.call_counts.close()
         await self.kernel.notifier.close()
         for provider in self.kernel.providers.values():
             await provider.close()

@@ -34,6 +34,7 @@ from tidings.views.exports import ContactExport
 from tidings.views.functions import FunctionAddress, FunctionHost, NewSigningSecret
 from tidings.views.keys import ApiKey, CreatedKey
 from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
+from tidings.views.overview import Overview
 from tidings.views.previews import Preview
 from tidings.views.providers import LiveWorker, ProviderStatus
 from tidings.views.rules import Rule
@@ -310,6 +311,10 @@ async def look_at_parts_of_messages(tour: Tour, _: FakeProvider) -> None:
     tour("templates", "remove", "footer", "--yes")
 
 
+async def look_at_what_happens(tour: Tour, _: FakeProvider) -> None:
+    tour("overview", like=Overview)
+
+
 async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("providers", "unroute", "sms")
     await execute(tour.tidings.settings["DATABASE_URL"], KNOWN_FALLBACK)
@@ -361,6 +366,7 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "rules": (look_at_rules_and_events, frozenset(["rules", "events"])),
     "simulations": (look_at_simulations, frozenset(["simulate"])),
     "parts of messages": (look_at_parts_of_messages, frozenset(["senders", "templates"])),
+    "what happens": (look_at_what_happens, frozenset(["overview"])),
     "administration": (
         look_at_the_rest,
         frozenset(

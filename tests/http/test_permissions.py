@@ -30,6 +30,10 @@ MANAGER, OPERATOR, ADMIN, WORKER = (
     *(Role.SYSTEM_ADMIN, Role.WORKER_SERVICE),
 )
 EVERYBODY = frozenset(Role) - {Role.PUBLISHABLE}
+READER = Role.READER
+NOBODY: frozenset[Role] = frozenset()
+"""What is about people who sign in, whatever key comes along; tests/http/test_sessions.py has them do it."""
+WITHOUT_A_KEY = {"get_sign_in": 200, "sign_in": 401, "redeem_link": 401, "get_health": 200}
 ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
@@ -45,6 +49,13 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("create_sender", "update_sender", "delete_sender"),
         ],
         frozenset([MANAGER, ADMIN]),
+    ),
+    **dict.fromkeys(
+        [
+            *("get_session", "update_own_user", "sign_out", "list_sessions", "sign_out_everywhere"),
+            *("get_sign_in", "sign_in", "redeem_link"),
+        ],
+        NOBODY,
     ),
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
     **dict.fromkeys(["list_node_types", "list_drafts", "get_draft", "get_funnel", "get_rule_matrix"], EVERYBODY),
@@ -66,30 +77,37 @@ ALLOWED: dict[str, frozenset[Role]] = {
     ),
     **dict.fromkeys(
         [
-            *("list_executions", "get_execution_log", "follow_execution", "list_dead_letters"),
+            *("list_executions", "get_execution_log", "get_execution_path", "follow_execution", "list_dead_letters"),
             *("explain_event", "list_events", "get_event"),
             *("list_enrollments", "list_enrollments_of_contact", "get_enrollment", "explain_enrollment"),
             *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
             *("list_runs", "get_run", "list_jobs", "list_run_items", "get_run_history", "trace_run", "export_run"),
+            "get_overview",
             *("list_outbox", "get_item", "list_contact_items", "list_job_history"),
+        ],
+        frozenset([MANAGER, OPERATOR, ADMIN, READER]),
+    ),
+    **dict.fromkeys(
+        [
+            *("create_contact", "upsert_contacts", "import_contacts"),
+            *("erase_address", "export_contact"),
+            *("update_contact", "delete_contact", "simulate_workflow", "simulate_sequence", "simulate_campaign"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
     **dict.fromkeys(
         [
-            *("create_contact", "list_contacts", "upsert_contacts", "import_contacts"),
-            *("erase_address", "export_contact"),
-            *("get_contact", "update_contact", "delete_contact", "simulate_workflow", "simulate_sequence"),
-            *("count_campaign_audience", "count_segment_audience", "preview_campaign", "simulate_campaign"),
+            *("list_contacts", "get_contact", "count_campaign_audience", "count_segment_audience"),
+            *("preview_campaign", "preview_workflow", "preview_sequence", "preview_rule"),
             *("preview_unsaved", "count_audience"),
-            *("preview_workflow", "preview_sequence", "preview_rule"),
         ],
-        frozenset([MANAGER, OPERATOR, ADMIN]),
+        frozenset([MANAGER, OPERATOR, ADMIN, READER]),
     ),
     **dict.fromkeys(["get_metrics", "list_workers"], frozenset([WORKER, ADMIN])),
     **dict.fromkeys(
         [
             *("create_key", "list_keys", "revoke_key", "list_audit_log"),
+            *("list_users", "invite_user", "get_user", "update_user", "remove_user", "link_user", "sign_out_user"),
             *("list_functions", "set_function", "delete_function", "list_providers"),
             *("get_signing_secret", "rotate_signing_secret", "list_function_hosts", "reset_function_host"),
             *("list_workspaces", "get_workspace", "create_connection", "update_connection", "delete_connection"),
@@ -99,7 +117,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
         frozenset([ADMIN]),
     ),
     **dict.fromkeys(["trigger_named", "workflow_enqueue"], frozenset([OPERATOR, ADMIN, Role.PUBLISHABLE])),
-    "get_execution": frozenset([MANAGER, OPERATOR, ADMIN, Role.PUBLISHABLE]),
+    "get_execution": frozenset([MANAGER, OPERATOR, ADMIN, READER, Role.PUBLISHABLE]),
     "get_health": frozenset(Role),
 }
 ALLOWED |= dict.fromkeys(["set_workspace", "list_tenants", "set_tenant"], frozenset([Role.OPERATOR]))
@@ -107,7 +125,18 @@ ALLOWED = {
     operation: roles | {Role.OPERATOR} if ADMIN in roles else roles  # all that an administrator may
     for operation, roles in ALLOWED.items()
 }
-OF_THE_TENANT = {"revoke_key", "list_keys", "list_audit_log", "get_workspace"}
+OF_THE_TENANT = {
+    "get_user",
+    "update_user",
+    "remove_user",
+    "link_user",
+    "sign_out_user",
+    "list_users",
+    "revoke_key",
+    "list_keys",
+    "list_audit_log",
+    "get_workspace",
+}
 """An administrator's affair in every workspace of the tenant."""
 OF_THE_INSTALLATION = {"get_workspace", "set_workspace", "set_tenant"}
 """An operator's affair in every tenant; one without settings has the defaults."""
@@ -184,6 +213,12 @@ BODIES |= {
     "send_event": lambda: EVENT,
     "explain_event": lambda: EVENT,
     "cancel_event_by_key": lambda: {"trigger": "quote_sent", "idempotencyKey": "k"},
+}
+BODIES |= {
+    "invite_user": lambda: {"email": f"{uuid4()}@example.com", "name": "Somebody", "workspaces": []},
+    "update_user": lambda: {"name": "Somebody else"},
+    "sign_in": lambda: {"email": "ada@example.com", "password": "no password of hers"},
+    "redeem_link": lambda: {"token": "none"},
 }
 MADE = {"/v1/contacts", "/v1/sequences", "/v1/rules", "/v1/events"}
 CONTENT = {"import_contacts": b"externalId\nada\n"}
@@ -299,7 +334,12 @@ async def _sender(engine: Engine, by: Caller) -> UUID:
     return (await engine.senders.create(by, {"name": _slug(), "email": "us@example.com"})).id
 
 
+async def _user(engine: Engine, by: Caller) -> UUID:
+    return (await engine.users.invite(by, f"{uuid4()}@example.com", "Somebody", {})).user.id
+
+
 MAKERS = {
+    "/v1/users": _user,
     "/v1/templates": _template,
     "/v1/senders": _sender,
     "/v1/segments": _segment,
@@ -407,6 +447,8 @@ async def _wrong_answers(
 
 def _expected(operation: str, role: Role, workspace: Workspace | None) -> set[int]:
     """What may be answered to a role about something in a workspace, or about nothing."""
+    if not ALLOWED[operation]:
+        return {WITHOUT_A_KEY.get(operation, 401)}
     if role not in ALLOWED[operation]:
         return {403}
     if role is Role.PUBLISHABLE and operation == "get_execution":
@@ -431,7 +473,7 @@ async def test_without_a_key_nothing_but_health_is_answered(headers: dict[str, s
 
         answer = await http.request(method, asked, headers=headers, **body_of(operation))
 
-        assert answer.status_code == (200 if operation == "get_health" else 401), operation
+        assert answer.status_code == WITHOUT_A_KEY.get(operation, 401), operation
 
 
 async def test_a_foreign_id_and_an_absent_one_are_told_in_the_same_words(

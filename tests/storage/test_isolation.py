@@ -52,7 +52,7 @@ EVERY_SHAPE = [one for _, one in ALL] + [
 """Every statement, and those that find contacts by each of the indexes."""
 WITH_ID = (
     *("connections", "contacts", "outbox", "campaigns", "segments", "workflows", "rules", "api_keys", "events"),
-    *("templates", "senders"),
+    *("templates", "senders", "users"),
 )
 ID = "select id from {}"
 TABLES = """
@@ -62,7 +62,10 @@ TABLES = """
 WRITES = re.compile(r"^\s*(update|delete|insert|with)\b", re.MULTILINE)
 EQUALS = r"(?:\w+\.)?{column} (?:=|is not distinct from) \${number}\b"
 """A filter, in either way that statements write it."""
-SAY_NOTHING = {"remove_contact_tags"}
+SAY_NOTHING = {
+    *("remove_contact_tags", "remove_memberships", "drop_link", "set_disabled", "set_password", "replace_hash"),
+    *("forget_sessions", "note_sign_in"),
+}
 """Statements that return no rows; what they change is looked at."""
 RENDERS = "{% render 'same' %}"
 FLOW = {
@@ -114,6 +117,7 @@ async def fill(engine: Engine, home: Workspace) -> None:
     spring = await engine.campaigns.create(ann, letter)
     doubtful = Deployment(spring.id, "k1", Channel.EMAIL, content, [Recipient("doubtful@example.com")])
     await engine.deploy(doubtful, home)
+    await engine.deploy(replace(doubtful, idempotency_key="k3", recipients=[Recipient("refused@example.com")]), home)
     await engine.deploy(replace(doubtful, idempotency_key="k2", scheduled_for=NOW + timedelta(days=90)), home)
     rule = {"trigger": "quote", "channel": "email", "audience": "lead", "steps": [{"template": content}]}
     await engine.rules.create(ann, rule)
@@ -125,6 +129,7 @@ async def fill(engine: Engine, home: Workspace) -> None:
     await engine.events.send(ann, {"trigger": "quote", "idempotencyKey": "k1", "lead": {"contactId": str(ada)}})
     await engine.functions.set(ann, "same", f"https://example.com/{home.tenant}/{home.name}")
     await engine.access.create_key(ann, "laptop", Role.WORKFLOW_MANAGER)
+    await engine.users.invite(ann, f"{home.name}@example.com", "same", {home.name: [Role.OPERATOR]})
     await engine.workspaces.set(ann, home, weight=2 + HOMES.index(home))
     await engine.workspaces.set_tenant(ann, home.tenant, 2 + HOMES.index(home))
 
@@ -134,8 +139,12 @@ async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock, sql
     """Three workspaces that differ in nothing but whose they are."""
     clock.time = NOW
     for home in HOMES:
+        await sql.execute(
+            "insert into call_counts values ($1, $2, $3, gen_random_uuid(), 'email', 'sent', 1)",
+            *(home.tenant, home.name, NOW),
+        )
         provider.script |= {
-            "refused@example.com": [Rejected("no such mailbox")],
+            "refused@example.com": [Rejected("no such mailbox")] * 2,
             "doubtful@example.com": [Unknown("reset")],
         }
         await fill(engine, home)
@@ -144,6 +153,15 @@ async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock, sql
         )
         await engine.work_everything()
     await sql.execute("update functions set secret = $1", SECRET)
+    await sql.execute("update users set password_hash = 'hash'")
+    for days in (-1, 1):  # one that has ended, and one that lasts
+        await sql.execute(
+            "insert into sessions (id, tenant_id, user_id, hash, via, user_agent, created_at, used_at, idle_after,"
+            " expires_at)"
+            " select gen_random_uuid(), tenant_id, id, sha256((id::text || $2)::bytea), 'link', '', $1, $1, '1 day', $3"
+            " from users",
+            *(NOW, str(days), NOW + timedelta(days=days)),
+        )
     await sql.execute(
         "insert into signing_secrets (tenant_id, workspace_id, secret, created_at)"
         " select tenant_id, workspace_id, $1, updated_at from workspaces",
@@ -174,6 +192,7 @@ NAMED = (
     "segments",
     "rules",
     "api_keys",
+    "users",
 )
 
 
@@ -193,6 +212,9 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "company": ["Acme"],
         "tag": ["vip"],
         "text": [None],
+        "minute": [NOW - timedelta(hours=1)],
+        "failed_since": [NOW - timedelta(hours=1)],
+        "most": [1000],
         "name": ["same"],
         "kind": ["workflow", "sequence"],
         "channel": ["email"],
@@ -230,6 +252,9 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "template_id": await every(sql, ID.format("templates")),
         "names": [["same"]],
         "words": [["News"]],
+        "email": [f"{home.name}@example.com" for home in HOMES[:2]],
+        "user_id": await every(sql, ID.format("users")),
+        "user_ids": [await every(sql, ID.format("users"))],
         "subject_id": await every(sql, "select distinct subject_id from audit_log"),
     }
     return {"": common} | await values_of_their_own(sql, contacts)
@@ -277,6 +302,12 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "max_lateness": [None],
         },
         "list_templates": {"kind": [None]},
+        "find_first_user": {"created_by": ["ann"]},
+        "change_user": {"email": [None]},
+        "set_password": {"password_hash": ["other"]},
+        "replace_hash": {"password_hash": ["other"], "before": ["hash"]},
+        "set_disabled": {"disabled_at": [NOW]},
+        "set_link": {"digest": [b"1" * 32], "expires_at": [NOW]},
         "clear_default_senders": {"channels": [[]], "id": await every(sql, ID.format("senders"))},
         "change_sender": {"display_name": [None], "addresses": ["{}"], "reply_to": [None]},
         "change_segment": {"audience": [EVERYONE]},

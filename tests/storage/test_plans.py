@@ -268,13 +268,14 @@ WHOLE_SHARD = {
     "audience": {"pick_contacts"},
     "runs": {"list_runs", "sum_doubt_of_runs"},
     "items": {"list_outbox", "list_outbox_in_doubt"},
+    "overview": {"count_own_doubt"},
 }
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
 HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
     *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions", "sequences", "events"),
     *("enroll", "enrollments"),
-    *("audience", "runs", "items", "names"),
+    *("audience", "runs", "items", "names", "overview"),
 )
 
 
@@ -390,6 +391,43 @@ async def test_items_in_doubt_are_listed_from_their_own_index(looking: Sql) -> N
         }
         assert plan["Actual Rows"] == 6
         assert buffers(plan) < 60
+
+
+async def fail_one_in_a_hundred(session: Sql) -> None:
+    """Of many that were sent long ago a few failed, and fewer of them lately."""
+    lately = "right(id::text, 12) > '000000004d00'"  # the last few hundred
+    when = f"case when {lately} then '{NOW.isoformat()}'::timestamptz else '2020-01-01' end"
+    every = "('x' || right(id::text, 8))::bit(32)::int % 100 = 0"
+    await session.execute(
+        f"update outbox set status = case when {every} then 'failed' else 'sent' end, in_doubt = false,"
+        f" finalized_at = {when}, error = 'e' where status = 'queued'"
+    )
+    await session.execute(
+        f"update executions set status = case when {every} then 'failed' else 'completed' end, ended_at = {when},"
+        f" error = 'e', error_node = case when {every} then 'n' end"
+    )
+
+
+@pytest.mark.parametrize("analyze", [False, True])
+async def test_an_overview_costs_the_same_however_much_was_sent(session: Sql, analyze: bool) -> None:
+    """With the statistics of a database that was just made, too: nothing has been analyzed since it grew."""
+    await fill(session, 20_000, analyze=False)
+    await fail_one_in_a_hundred(session)
+    await session.execute(
+        "update queue set due_at = due_at + interval '9 years' where right(id::text, 12) > '000000000100'"
+    )
+    await session.execute("vacuum analyze" if analyze else "vacuum")
+    own = {"shard": "1", "tenant": "t", "workspace": "w", "most": "10000"}
+    queue = {"shard": "1", "workspace_hash": "1", "lanes": "{0,1,2,3}", "now": NOW.isoformat(), "most": "100"}
+    asked = {
+        "count_own_failures": {**own, "failed_since": (NOW - timedelta(hours=1)).isoformat()},
+        "count_own_doubt": own,
+        "look_at_own_queue": queue,
+    }
+
+    for mode, (name, values) in product(MODES, asked.items()):
+        plan = await explain(session, load("overview")[name], values, mode)
+        assert buffers(plan) < 300, (mode, name, buffers(plan))
 
 
 async def test_the_newest_items_are_listed_without_reading_the_others(looking: Sql) -> None:

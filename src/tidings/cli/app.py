@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from tidings.cli.lazy import LazyGroup, Makers, commands_in, group
 from tidings.version import __version__
 
-COMMANDS = ("trigger", "verify", "worker", "serve", "up", "demo", "sink")
+COMMANDS = ("trigger", "overview", "verify", "worker", "serve", "up", "demo", "sink")
 """The commands of no group. What each does is said where it is defined."""
 GROUPS = {
     "db": "The database: its tables and where it is.",

@@ -21,6 +21,7 @@ from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
 from tidings.client.functions import FunctionAddresses
 from tidings.client.keys import Keys
+from tidings.client.overview import OverviewClient
 from tidings.client.previews import Audiences, Previews
 from tidings.client.providers import Providers, Workers
 from tidings.client.rules import Rules
@@ -60,6 +61,7 @@ class Client:
             raise ValueError(f"the API's address is {url!r}: give a url like http://host:port, or set TIDINGS_URL")
         transport = Transport(url, key or os.environ.get("TIDINGS_KEY"), timeout, retrying or Retrying())
         self._transport = transport
+        self.overview = OverviewClient(transport)
         self.workflows = Workflows(transport)
         self.drafts = Drafts(transport)
         self.previews = Previews(transport)

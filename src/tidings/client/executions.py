@@ -10,7 +10,7 @@ import httpx2
 from tidings.client.errors import ApiError
 from tidings.client.pages import Time, pages
 from tidings.client.transport import PASSING, TOO_MANY, ApiRequest, Transport, path_to, read
-from tidings.views.executions import Execution, LogLine, Replay
+from tidings.views.executions import Execution, ExecutionPath, LogLine, Replay
 from tidings.views.pages import Everything
 
 PATH = "/v1/executions"
@@ -49,6 +49,10 @@ class Executions:
     async def log(self, id: UUID | str) -> Sequence[LogLine]:
         """Return what each node saw and did, in order."""
         return (await self._transport.ask(ApiRequest("GET", path_to(PATH, id, "log")), Everything[LogLine])).items
+
+    async def path(self, id: UUID | str) -> ExecutionPath:
+        """Return the graph of an execution with the state of each node and the edges it took."""
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id, "path")), ExecutionPath)
 
     async def follow(self, id: UUID | str) -> AsyncIterator[Execution]:
         """Yield the execution now and whenever it has changed, until it has ended; reconnect when needed."""

@@ -7,7 +7,7 @@ from fastapi import Depends, Query, Request, Response
 
 from tidings.domain.flow.item import Channel
 from tidings.domain.workflows.known_names import names_of_campaign
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operator
+from tidings.http.access import ContactReader, Definer, DefinitionReader, Operator
 from tidings.http.answers import JSON, answer, validated
 from tidings.http.bodies import body_of, read_object
 from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
@@ -92,14 +92,14 @@ async def delete_campaign(context: Definer, id: UUID) -> None:
 
 
 @router.get("/v1/campaigns/{id:uuid}/audience")
-async def count_campaign_audience(context: ContactKeeper, id: UUID) -> AudienceCount:
+async def count_campaign_audience(context: ContactReader, id: UUID) -> AudienceCount:
     """How many a deploy would reach at this moment, and how many not."""
     return await context.engine.campaigns.count(context.workspace, id)
 
 
 @router.post("/v1/campaigns/{id:uuid}/preview", openapi_extra=takes(GivenPreview))
 async def preview_campaign(
-    context: ContactKeeper, id: UUID, body: Annotated[GivenPreview, Depends(body_of(GivenPreview, required=False))]
+    context: ContactReader, id: UUID, body: Annotated[GivenPreview, Depends(body_of(GivenPreview, required=False))]
 ) -> Everything[Preview]:
     """What a contact would get; of a social campaign, every post."""
     return Everything(await context.engine.campaigns.preview(context.workspace, id, body.contact_id))
@@ -148,7 +148,7 @@ async def get_segment(context: DefinitionReader, id: UUID) -> Segment:
 
 
 @router.get("/v1/segments/{id:uuid}/audience")
-async def count_segment_audience(context: ContactKeeper, id: UUID) -> AudienceCount:
+async def count_segment_audience(context: ContactReader, id: UUID) -> AudienceCount:
     """How many are in a segment at this moment."""
     return await context.engine.segments.count(context.workspace, id)
 

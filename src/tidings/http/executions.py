@@ -15,7 +15,7 @@ from tidings.http.answers import encode
 from tidings.http.openapi import CreatedIn, Cursor, Limit, OfContact
 from tidings.http.publishable import of_starter
 from tidings.http.resource import resource_router
-from tidings.views.executions import Execution, LogLine, ShownStatus
+from tidings.views.executions import Execution, ExecutionPath, LogLine, ShownStatus
 from tidings.views.pages import Everything, Page
 
 router = resource_router("Executions")
@@ -81,6 +81,12 @@ async def get_execution(context: StatusReader, id: UUID) -> Execution:
 async def get_execution_log(context: WorkReader, id: UUID) -> Everything[LogLine]:
     """What each node saw, produced and cost, in order."""
     return Everything(await context.engine.executions.log(context.workspace, id))
+
+
+@router.get("/v1/executions/{id:uuid}/path")
+async def get_execution_path(context: WorkReader, id: UUID) -> ExecutionPath:
+    """The graph of its version with the state of each node, until when and why one waits, and the edges it took."""
+    return await context.engine.executions.path(context.workspace, id)
 
 
 @router.get(

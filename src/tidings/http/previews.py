@@ -6,7 +6,7 @@ from fastapi import Depends
 
 from tidings.domain.channels import Channel
 from tidings.domain.errors import FieldsInvalid, Problem
-from tidings.http.access import ContactKeeper, RequestContext
+from tidings.http.access import ContactReader, RequestContext
 from tidings.http.bodies import body_of
 from tidings.http.openapi import takes
 from tidings.http.preview_requests import GivenCount, GivenUnsavedPreview
@@ -21,7 +21,7 @@ router = resource_router("Editors")
 
 @router.post("/v1/previews", openapi_extra=takes(GivenUnsavedPreview))
 async def preview_unsaved(
-    context: ContactKeeper, body: Annotated[GivenUnsavedPreview, Depends(body_of(GivenUnsavedPreview))]
+    context: ContactReader, body: Annotated[GivenUnsavedPreview, Depends(body_of(GivenUnsavedPreview))]
 ) -> Everything[Preview]:
     """What content over any channel, or the nodes of a definition, would say; nothing is stored.
 
@@ -51,7 +51,7 @@ async def _content(context: RequestContext, body: GivenUnsavedPreview) -> list[P
 
 @router.post("/v1/audiences/count", openapi_extra=takes(GivenCount))
 async def count_audience(
-    context: ContactKeeper, body: Annotated[GivenCount, Depends(body_of(GivenCount))]
+    context: ContactReader, body: Annotated[GivenCount, Depends(body_of(GivenCount))]
 ) -> CountedAudience:
     """How many contacts an audience has at this moment, how many can be reached, some of them, and it in words."""
     asked = AudienceQuestion(Channel(body.channel) if body.channel else None, body.content or {}, body.sample)

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import Depends, Query, Request, Response
 
 from tidings.domain.workflows.known_names import names_of_rule
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader
+from tidings.http.access import ContactReader, Definer, DefinitionReader
 from tidings.http.answers import answer, validated
 from tidings.http.bodies import body_of, read_object
 from tidings.http.channel_words import ContactChannel
@@ -92,7 +92,7 @@ async def delete_rule(context: Definer, id: UUID) -> None:
 
 @router.post("/v1/rules/{id:uuid}/preview", openapi_extra=takes(GivenMessagePreview))
 async def preview_rule(
-    context: ContactKeeper,
+    context: ContactReader,
     id: UUID,
     body: Annotated[GivenMessagePreview, Depends(body_of(GivenMessagePreview, required=False))],
 ) -> Everything[Preview]:

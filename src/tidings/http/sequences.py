@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from tidings.domain.errors import Problem
 from tidings.domain.workflows.known_names import names_of_sequence
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader
+from tidings.http.access import ContactReader, Definer, DefinitionReader
 from tidings.http.answers import answer, validated
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
@@ -128,7 +128,7 @@ async def delete_sequence(context: Definer, id: UUID) -> None:
 
 @router.post("/v1/sequences/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview))
 async def preview_sequence(
-    context: ContactKeeper,
+    context: ContactReader,
     id: UUID,
     body: Annotated[GivenContactPreview, Depends(body_of(GivenContactPreview, required=False))],
 ) -> Everything[Preview]:

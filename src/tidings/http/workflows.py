@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.workflows.known_names import names_of_workflow
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader
+from tidings.http.access import ContactReader, Definer, DefinitionReader
 from tidings.http.answers import answer, validated
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
@@ -138,7 +138,7 @@ async def deactivate_workflow(context: Definer, id: UUID) -> Workflow | Response
 
 @router.post("/v1/workflows/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview))
 async def preview_workflow(
-    context: ContactKeeper,
+    context: ContactReader,
     id: UUID,
     body: Annotated[GivenContactPreview, Depends(body_of(GivenContactPreview, required=False))],
 ) -> Everything[Preview]:

@@ -24,6 +24,7 @@ from tidings.domain.workflows.requirements import Requirements
 from tidings.kernel.calls.slots import Slots
 from tidings.kernel.calls.weights import Weights
 from tidings.kernel.planner import Statistics
+from tidings.kernel.process.call_counts import CallCounts
 from tidings.kernel.process.claim_floor import ClaimFloor
 from tidings.kernel.process.claim_turns import Turns
 from tidings.kernel.process.connections import ConnectionTable
@@ -109,6 +110,7 @@ class Kernel:
     checks: FairTurns = field(default_factory=FairTurns)  # at what takes this process long without a break
     slots: Mapping[str, Slots] = field(init=False)
     shares: Shares = field(init=False)
+    call_counts: CallCounts = field(init=False)
     _providers: dict[str, Provider] = field(init=False)
     _slots: dict[str, Slots] = field(init=False)
     _random: random.Random = field(default_factory=random.Random)
@@ -129,6 +131,7 @@ class Kernel:
         object.__setattr__(self, "slots", slots)
         object.__setattr__(self, "turns", Turns(self.weights))
         object.__setattr__(self, "shares", self._make_shares())
+        object.__setattr__(self, "call_counts", CallCounts(self.db, self.shares.worker_id))
 
     def _make_shares(self) -> Shares:
         beat, margin = self.limits.share_beat, self.limits.lease_margin

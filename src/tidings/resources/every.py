@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tidings.resources.functions import Functions
     from tidings.resources.health import Health
     from tidings.resources.outbox import Outbox
+    from tidings.resources.overview import Overviews
     from tidings.resources.previews import MessagePreviews
     from tidings.resources.providers import Providers
     from tidings.resources.rules import Rules
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from tidings.resources.segments import Segments
     from tidings.resources.senders import Senders
     from tidings.resources.sequences import Sequences
+    from tidings.resources.sessions import Sessions
     from tidings.resources.templates import Templates
+    from tidings.resources.users import Users
     from tidings.resources.waiting import Waiting
     from tidings.resources.workflows import Workflows
     from tidings.resources.workspaces import TenancySettings
@@ -81,8 +84,11 @@ class Resources:
     secrets: Part["Secrets"] = Part("tidings.resources.secrets:Secrets")
     providers: Part["Providers"] = Part("tidings.resources.providers:Providers")
     waiting: Part["Waiting"] = Part("tidings.resources.waiting:Waiting")
+    overview: Part["Overviews"] = Part("tidings.resources.overview:Overviews", "connections", "waiting")
     health: Part["Health"] = Part("tidings.resources.health:Health")
     access: Part["Access"] = Part("tidings.resources.access:Access")
+    users: Part["Users"] = Part("tidings.resources.users:Users")
+    sessions: Part["Sessions"] = Part("tidings.resources.sessions:Sessions", "access", "users")
     workspaces: Part["TenancySettings"] = Part("tidings.resources.workspaces:TenancySettings")
 
     def __init__(self, kernel: Kernel) -> None:

@@ -32,15 +32,25 @@ from tidings.kernel.start.trigger_batch import BatchKey, TriggerBatches
 from tidings.resources import bulk
 from tidings.resources.bulk import BulkTrigger
 from tidings.resources.execution_log import log_lines
+from tidings.resources.execution_path import path_of
 from tidings.resources.names import name_contacts
 from tidings.resources.pages import ListInShard, newest_in_all_shards
 from tidings.resources.waiting import why_executions_wait
 from tidings.storage import executions, load
 from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
-from tidings.storage.executions import FoundExecution
+from tidings.storage.executions import FoundExecution, LoggedItem, LoggedNode
 from tidings.views.contacts import ContactName
-from tidings.views.executions import Execution, LogLine, Replay, ShownStatus, StartedExecution, StartedOne
+from tidings.views.executions import (
+    Attempt,
+    Execution,
+    ExecutionPath,
+    LogLine,
+    Replay,
+    ShownStatus,
+    StartedExecution,
+    StartedOne,
+)
 from tidings.views.pages import Page
 
 REPLAY_BATCH = 100
@@ -63,6 +73,16 @@ class DeadLetterFilter:
     """A part of the error, in upper or lower case."""
     node: str | None = None
     ids: Sequence[UUID] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """The graph of an execution, and everything that its nodes did."""
+
+    graph: Graph
+    nodes: Sequence[LoggedNode]
+    items: Sequence[LoggedItem]
+    attempts: Mapping[UUID, Sequence[Attempt]]
 
 
 @for_caller
@@ -152,14 +172,28 @@ class Executions:
     async def log(self, workspace: Workspace, id: UUID) -> Lines:
         """Return what each node did, in the order of time."""
         execution = await self._find(workspace, id)
-        shard = self._kernel.shard_of(id)
         async with self._kernel.db.transaction(snapshot=True) as tx:
-            graph = await self._graph(tx, execution.version_id)
-            nodes = await executions.list_execution_log(tx, shard=shard, execution_id=id)
-            items = await executions.list_execution_items(tx, shard=shard, execution_id=id)
-            attempts = await executions.list_execution_attempts(tx, shard=shard, execution_id=id)
-        kinds = {name: node.type for name, node in {**graph.nodes, **graph.doers}.items()}
-        return log_lines(execution, graph, kinds, nodes, items, attempts)
+            walked = await self._walked(tx, execution)
+        return _log(execution, walked)
+
+    async def path(self, workspace: Workspace, id: UUID) -> ExecutionPath:
+        """Return the graph of an execution with the state of each node and the edges that it took."""
+        execution, shard = await self._find(workspace, id), self._kernel.shard_of(id)
+        [shown] = await self._shown(workspace, [execution])
+        async with self._kernel.db.transaction(snapshot=True) as tx:
+            loaded = (await load.load_executions(tx, shard=shard, ids=[id]))[id]
+            walked = await self._walked(tx, execution)
+        now = await self._kernel.clock.now()
+        return path_of(shown, walked.graph, loaded.execution, walked.items, _log(execution, walked), now)
+
+    async def _walked(self, tx: Tx, execution: FoundExecution) -> "_Walked":
+        id, shard = execution.id, self._kernel.shard_of(execution.id)
+        return _Walked(
+            await self._graph(tx, execution.version_id),
+            await executions.list_execution_log(tx, shard=shard, execution_id=id),
+            await executions.list_execution_items(tx, shard=shard, execution_id=id),
+            await executions.list_execution_attempts(tx, shard=shard, execution_id=id),
+        )
 
     async def changes(self, workspace: Workspace, id: UUID, *, poll_seconds: float = 0.5) -> AsyncIterator[Execution]:
         """Yield the execution now, again whenever it has changed, and a last time when it has ended."""
@@ -279,6 +313,12 @@ class Executions:
     async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> Execution:
         await resolve.stop_execution(self._kernel, caller, id, stop)
         return await self.get(caller.workspace, id)
+
+
+def _log(execution: FoundExecution, walked: _Walked) -> Lines:
+    graph = walked.graph
+    kinds = {name: node.type for name, node in {**graph.nodes, **graph.doers}.items()}
+    return log_lines(execution, graph, kinds, walked.nodes, walked.items, walked.attempts)
 
 
 def _just_started(started: Started, trigger: Trigger, triggered_by: str) -> FoundExecution | None:

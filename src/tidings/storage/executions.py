@@ -73,6 +73,7 @@ class LoggedItem(Struct, frozen=True, kw_only=True):
     message_id: str | None
     error: str | None
     result: object
+    retry_at: datetime | None
     created_at: datetime
     first_marked_at: datetime | None
     finalized_at: datetime | None

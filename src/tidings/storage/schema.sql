@@ -164,7 +164,7 @@ create table shards (
 insert into shards (shard) select generate_series(0, shard_count() - 1);
 
 
--- § Tenancy: the keys to the API
+-- § Tenancy: keys to the API, people and their sessions
 
 -- A key is shown once, when it is made; what is kept is its sha256, which opens nothing.
 create table api_keys (
@@ -184,12 +184,62 @@ create table api_keys (
     origins      text[]      not null default '{}',            -- and the web pages it may be used from
     constraint api_keys_role_check
         check (role in ('workflowManager', 'triggerOperator', 'systemAdmin', 'workerService', 'operator',
-                        'publishable')),
+                        'publishable', 'reader')),
     constraint api_keys_workflows_check check ((role = 'publishable') = (cardinality(workflows) > 0)),
     constraint api_keys_origins_check check (role = 'publishable' or cardinality(origins) = 0),
     constraint api_keys_hash_check check (octet_length(hash) = 32)
 );
 create index idx_api_keys_listed on api_keys (tenant_id, id);
+
+-- People who sign in. An e-mail address is stored in small letters. Of a one-time link its sha256 is kept, and only of the
+-- newest: it is gone once it was used.
+create table users (
+    id              uuid        constraint users_pkey primary key,
+    tenant_id       text        not null,
+    email           text,                                      -- null until the first operator gives one
+    name            text        not null,
+    password_hash   text,                                      -- argon2id; null until it is set
+    link_hash       bytea,
+    link_expires_at timestamptz,
+    created_at      timestamptz not null,
+    created_by      text        not null,
+    signed_in_at    timestamptz,
+    disabled_at     timestamptz,
+    constraint users_email_key unique (tenant_id, email),
+    constraint users_link_hash_check check (octet_length(link_hash) = 32),
+    constraint users_link_expires_at_check check ((link_hash is null) = (link_expires_at is null))
+);
+create index idx_users_listed on users (tenant_id, id);
+create index idx_users_link_hash on users (link_hash);
+
+-- What a person may do in a workspace: all that any of the roles may.
+create table memberships (
+    tenant_id    text   not null,
+    user_id      uuid   not null constraint memberships_user_id_fkey references users on delete cascade,
+    workspace_id text   not null,
+    roles        text[] not null,
+    constraint memberships_pkey primary key (user_id, workspace_id),
+    constraint memberships_roles_check
+        check (cardinality(roles) > 0
+               and roles <@ array['workflowManager', 'triggerOperator', 'systemAdmin', 'operator', 'reader'])
+);
+create index idx_memberships_workspace_id on memberships (tenant_id, workspace_id);
+
+-- Where people are signed in. What a browser holds is 32 random bytes; what is kept is their sha256, which opens nothing.
+create table sessions (
+    id         uuid        constraint sessions_pkey primary key,
+    tenant_id  text        not null,
+    user_id    uuid        not null constraint sessions_user_id_fkey references users on delete cascade,
+    hash       bytea       not null constraint sessions_hash_key unique,
+    via        text        not null,                           -- password, link, or oidc: and the provider's name
+    user_agent text        not null,
+    created_at timestamptz not null,
+    used_at    timestamptz not null,                           -- to the minute
+    idle_after interval    not null,                           -- it ends when it was not used for so long
+    expires_at timestamptz not null,                           -- and then in any case
+    constraint sessions_hash_check check (octet_length(hash) = 32)
+);
+create index idx_sessions_user_id on sessions (user_id);
 
 -- What the operator set for a tenant; one without a row has the defaults. Weights share out what is scarce: among tenants
 -- first, and then among the workspaces of one.
@@ -528,6 +578,7 @@ create table executions (
     vars            jsonb       not null default '{}',
     error           text,
     error_node      text,
+    failed_at       timestamptz generated always as (case when status = 'failed' then ended_at end) stored,
     constraint executions_pkey primary key (shard, id),
     constraint executions_idempotency_key unique (shard, key_hash),
     constraint executions_key_hash_check check (octet_length(key_hash) = 16),
@@ -540,6 +591,9 @@ create table executions (
 create index idx_executions_listed on executions (shard, tenant_id, workspace_id, id);
 -- Dead letters. Only a failure sets error_node, so an execution that succeeds is still updated in place.
 create index idx_executions_error_node on executions (shard, tenant_id, workspace_id, id) where error_node is not null;
+-- The same by the time of the failure.
+create index idx_executions_failed_at on executions (shard, tenant_id, workspace_id, failed_at, id)
+    where failed_at is not null;
 -- A contact never changes, so what moves an execution still updates it in place.
 create index idx_executions_contact_id on executions (shard, contact_id, id) where contact_id is not null;
 create index idx_executions_workflow_id on executions (shard, workflow_id, id) where contact_id is not null;
@@ -803,6 +857,7 @@ create table outbox (
     provider_message_id text,
     error               text,
     result              jsonb,                                 -- what a function answered
+    failed_at           timestamptz generated always as (case when status = 'failed' then finalized_at end) stored,
     constraint channel_outbox_pkey primary key (shard, id),
     constraint channel_outbox_shard_check check (shard = shard_of(id)),
     -- Its bucket is the id's: what has the same key is in the same shard, whose index refuses it.
@@ -829,6 +884,9 @@ create index idx_channel_outbox_run_id on outbox (shard, run_id, job_id) where r
 create index idx_channel_outbox_contact_id on outbox (shard, contact_id, id) where contact_id is not null;
 create index idx_channel_outbox_node on outbox (shard, node, id) where contact_id is not null and node is not null;
 create index idx_channel_outbox_in_doubt on outbox (shard, id) where in_doubt;
+-- Failures by their time. Only a failure has one, so an item that is sent is still updated in place.
+create index idx_channel_outbox_failed_at on outbox (shard, tenant_id, workspace_id, failed_at, id)
+    where failed_at is not null;
 
 -- An attempt that did not succeed leaves a short row of its own.
 create table attempts (
@@ -925,6 +983,21 @@ create table workers (
     last_seen_at timestamptz not null
 );
 
+-- How many calls ended in which way, minute by minute: what a plot of the last hours shows. Each worker writes its own rows,
+-- about once a second, so that no two wait for each other; one that is killed takes its last second with it.
+create table call_counts (
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    minute       timestamptz not null,
+    worker_id    uuid        not null,
+    channel      text        not null,
+    outcome      text        not null,
+    calls        integer     not null,
+    constraint call_counts_pkey primary key (tenant_id, workspace_id, minute, worker_id, channel, outcome),
+    constraint call_counts_calls_check check (calls > 0)
+);
+create index idx_call_counts_minute on call_counts (minute);
+
 -- A provider that keeps timing out or says "not so fast" rests for everyone; so does one that cannot be used at all, which
 -- keeps its row until a call to it is answered.
 create table provider_pauses (
@@ -979,7 +1052,7 @@ create table audit_log (
     constraint audit_log_subject_kind_check check (
         subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact',
                          'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route', 'tenant', 'workspace',
-                         'connection', 'template', 'sender')
+                         'connection', 'template', 'sender', 'user')
     )
 );
 create index idx_audit_log_subject_id on audit_log (shard, subject_id);
@@ -1979,6 +2052,9 @@ create policy own_workspace on attempts for select using (is_own(tenant_id, work
 
 -- Nobody but the owner: secrets, hashes, the kernel's own, and what is the operator's.
 alter table api_keys enable row level security;
+alter table users enable row level security;
+alter table memberships enable row level security;
+alter table sessions enable row level security;
 alter table tenants enable row level security;
 alter table workspaces enable row level security;
 alter table functions enable row level security;
@@ -1992,6 +2068,7 @@ alter table fallbacks enable row level security;
 alter table routes enable row level security;
 alter table connections enable row level security;
 alter table workers enable row level security;
+alter table call_counts enable row level security;
 
 -- Starting work is for whoever is told so.
 revoke all on function trigger from public;

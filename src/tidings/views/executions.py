@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
+from msgspec import field
+
 from tidings.views.contacts import ContactName
 from tidings.views.view import Id, Json, Time, View, doc
 
@@ -149,3 +151,57 @@ class Replay(View, frozen=True, kw_only=True):
     by_error: Annotated[Mapping[str, int], doc(example={"timed out": 2})] = {}
     refused: Annotated[int, doc("Not started again: what they tried may have arrived, or a worker has them.", 0)] = 0
     dry_run: bool = False
+
+
+class NodeState(StrEnum):
+    """What has become of a node in one execution."""
+
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    NOT_REACHED = "notReached"
+
+
+class EdgeState(StrEnum):
+    """Whether an edge was taken, can never be taken any more, or may still be."""
+
+    TAKEN = "taken"
+    DEAD = "dead"
+    OPEN = "open"
+
+
+class PathNode(View, frozen=True, kw_only=True):
+    """A node of an execution's graph, and what has become of it."""
+
+    id: Annotated[str, doc("As in the definition; `onError` is what is called when the execution fails.", "wait")]
+    type: Annotated[str, doc("delay, branch, function, email, …", "delay")]
+    state: Annotated[NodeState, doc(example="waiting")]
+    until: Annotated[Time | None, doc("While it waits: until when; null if nobody knows.", _AT)] = None
+    why: Annotated[str | None, doc("Why it waits, failed or was skipped.", "waits for a while")] = None
+    visits: Annotated[int, doc("How often its turn has come: a node runs at most once.", 1)] = 0
+    attempts: int = 0
+    started_at: Time | None = None
+    ended_at: Time | None = None
+
+
+class PathEdge(View, frozen=True, kw_only=True):
+    """An edge of an execution's graph, and whether it was taken."""
+
+    from_: Annotated[str, doc(example="hello")] = field(name="from")
+    to: Annotated[str, doc(example="wait")]
+    condition: Annotated[str | None, doc("What must hold for it, in words.")] = None
+    state: Annotated[EdgeState, doc(example="taken")]
+
+
+class ExecutionPath(View, frozen=True, kw_only=True):
+    """The graph of an execution's version with the path that it took."""
+
+    execution_id: Id
+    status: Annotated[ShownStatus, doc(example="processing")]
+    workflow_id: Id
+    workflow_name: Annotated[str, doc(example="welcome")]
+    workflow_version: int
+    entry: Annotated[str, doc("The node it began at.", "hello")]
+    nodes: Sequence[PathNode] = ()
+    edges: Sequence[PathEdge] = ()

@@ -77,6 +77,7 @@ async def commit_window(kernel: Kernel, shard: Shard, lane: Lane, window: Window
     committed = await kernel.db.persist(write, alone=statements == 1 and not crash_points.is_armed(point))
     await _tell(kernel, window, moves, now)
     if facts:
+        kernel.call_counts.note(zip((one.delivered.item for one in window.answered), facts, strict=True), now)
         crash_points.reach("after_finalize")
     if committed.marked:
         crash_points.reach("after_mark")

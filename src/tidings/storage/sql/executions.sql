@@ -87,7 +87,7 @@ select node, status, saw, output, error, started_at, at, seen from execution_log
 -- name: list_execution_items
 -- Every item of an execution with what became of it.
 select id, node, ordinal, channel, provider, recipient, payload, status, in_doubt, attempts, provider_message_id as message_id, error,
-       result, created_at, first_marked_at, finalized_at, seen
+       result, retry_at, created_at, first_marked_at, finalized_at, seen
   from outbox
  where shard = :shard and substr(idempotency_key, 1, 8) = place_of(:execution_id) and execution_id = :execution_id
  order by created_at, id;
