@@ -53,7 +53,7 @@ test-api: $(VENV)/.installed-dev ## Try every boundary of every field of the HTT
 test-supabase: $(VENV)/.installed-dev ## Try an existing front end's client, the real supabase-js: Node and the network (a minute)
 	@TIDINGS_TEST_SUPABASE=1 $(BIN)/python -m pytest -rs tests/requirements/test_004_example.py
 
-test-typescript: $(VENV)/.installed-dev ## Try the TypeScript client against a real server, and install its package: Node and npm (half a minute)
+test-typescript: $(VENV)/.installed-dev ## Try the TypeScript client against a real server, and install its package: Node and npm (a minute)
 	@TIDINGS_TEST_TYPESCRIPT=1 $(BIN)/python -m pytest -rs tests/clients
 
 test-wheel: $(VENV)/.installed-dev ## Install the wheel with every extra from the package index, at today's versions (a minute, the network)
@@ -106,4 +106,5 @@ bench-peers: $(VENV)/.installed-dev ## The same work on BullMQ, Procrastinate, P
 	@$(BIN)/python -m bench.peers $(PEERS)
 
 clean: ## Remove the virtual environment and caches (never your data directory)
-	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .chaos .supabase .node web/node_modules src/tidings/page
+	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .chaos .supabase .node
+	@rm -rf web/node_modules src/tidings/page clients/typescript/dist clients/typescript/.build clients/typescript/node_modules

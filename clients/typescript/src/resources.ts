@@ -11,24 +11,31 @@ import type {
   ChangedCampaign,
   ChangedConnection,
   ChangedEnrollments,
+  ChangedOwnUser,
   ChangedSegment,
   ChangedSender,
   ChangedSequence,
   ChangedStep,
   ChangedTemplate,
+  ChangedUser,
   ChangedWorkflow,
   ConnectionTest,
   Contact,
   ContactExport,
+  CountedAudience,
   CreatedKey,
+  CurrentSession,
+  Drafted,
   EnrolledContact,
   Enrollment,
   ErasedAddress,
   Event,
   Execution,
+  ExecutionPath,
   Explained,
   FunctionAddress,
   FunctionHost,
+  Funnel,
   GivenCampaign,
   GivenCampaignSimulation,
   GivenCancel,
@@ -50,6 +57,7 @@ import type {
   GivenMessagePreview,
   GivenNamedTrigger,
   GivenPreview,
+  GivenRedeem,
   GivenReplay,
   GivenResolution,
   GivenResolutions,
@@ -60,12 +68,14 @@ import type {
   GivenSender,
   GivenSequence,
   GivenSequenceSimulation,
+  GivenSignIn,
   GivenStep,
   GivenTemplatePreview,
   GivenTenantSettings,
   GivenTest,
   GivenTrigger,
   GivenTriggers,
+  GivenUser,
   GivenWorkflow,
   GivenWorkflowSimulation,
   GivenWorkspaceSettings,
@@ -75,24 +85,31 @@ import type {
   ItemDetail,
   Job,
   JobHistoryLine,
+  ListedDraft,
   LiveWorker,
   LogLine,
   NamedSender,
   NamedTemplate,
   NewSigningSecret,
   NewTemplate,
+  NodeTypes,
+  OpenSession,
+  Overview,
   Preview,
   ProviderConnection,
   ProviderKindView,
   ProviderStatus,
+  Publication,
   PublishedVersion,
   Replay,
   Resolved,
   Retry,
   Rule,
+  RuleMatrix,
   Run,
   Segment,
   Sequence,
+  SignInWays,
   SigningSecret,
   Simulation,
   StartedExecution,
@@ -104,6 +121,8 @@ import type {
   TemplateVersion,
   TenantSettings,
   UpsertedContact,
+  User,
+  UserLink,
   Validated,
   Why,
   Workflow,
@@ -111,6 +130,18 @@ import type {
   WorkspaceSettings,
 } from "./schema.js";
 import type { ServerEvent } from "./sse.js";
+
+/** `overview`: what is under /v1/overview. */
+export class OverviewResource extends Resource {
+  /**
+   * What happens just now: calls by the minute, what is due, in doubt, resting or waiting, and what failed
+   * today. Made for a screen that asks every few seconds: it costs the same however much was sent, and two
+   * seconds' worth of questions cost one.
+   */
+  get(query: Query<"GET /v1/overview"> = {}, options: Options = {}): Promise<Overview> {
+    return this.http.call("GET /v1/overview", { ...options, query });
+  }
+}
 
 /** `workflows`: what is under /v1/workflows. */
 export class WorkflowsResource extends Resource {
@@ -124,9 +155,12 @@ export class WorkflowsResource extends Resource {
     return this.http.pages("GET /v1/workflows", { ...options, query });
   }
 
-  /** Say everything that is wrong with a definition, each with its place; stores nothing. */
-  validate(body: GivenDefinition = {}, options: Options = {}): Promise<Validated> {
-    return this.http.call("POST /v1/workflows/validate", { ...options, body });
+  /**
+   * Say everything that is wrong with a definition, each with its place, and the names it may use; stores
+   * nothing.
+   */
+  validate(body: GivenDefinition = {}, query: Query<"POST /v1/workflows/validate"> = {}, options: Options = {}): Promise<Validated> {
+    return this.http.call("POST /v1/workflows/validate", { ...options, body, query });
   }
 
   /** One workflow with the definition of its newest version. */
@@ -164,6 +198,42 @@ export class WorkflowsResource extends Resource {
     return this.http.call("GET /v1/workflows/{id}/versions", { ...options, path: { id } }).then(({ data }) => data);
   }
 
+  /** Begin a workflow as a draft: its name is taken, and nothing lists or starts it until it is published. */
+  createDraft(body: NewDraft = {}, options: Options = {}): Promise<Drafted> {
+    return this.http.call("POST /v1/workflows/drafts", { ...options, body });
+  }
+
+  /** The drafts of the workspace, without their definitions; those of the newest workflows first. */
+  drafts(query: Query<"GET /v1/workflows/drafts"> = {}, options: Options = {}): Pages<ListedDraft> {
+    return this.http.pages("GET /v1/workflows/drafts", { ...options, query });
+  }
+
+  /** The draft of a workflow, who saved it, and everything that keeps it from being published. */
+  draft(id: string, options: Options = {}): Promise<Drafted> {
+    return this.http.call("GET /v1/workflows/{id}/draft", { ...options, path: { id } });
+  }
+
+  /**
+   * Save a draft, valid or not: its problems are answered, and refuse nothing. With `revision`, 409 if it was
+   * saved by somebody else since.
+   */
+  saveDraft(id: string, body: SavedDraft = {}, options: Options = {}): Promise<Drafted> {
+    return this.http.call("PUT /v1/workflows/{id}/draft", { ...options, path: { id }, body });
+  }
+
+  /** Throw a draft away; of a workflow that was never published nothing stays. */
+  deleteDraft(id: string, options: Options = {}): Promise<void> {
+    return this.http.call("DELETE /v1/workflows/{id}/draft", { ...options, path: { id } });
+  }
+
+  /**
+   * Make the draft the newest version; executions under way go on with theirs. 409 with both definitions if a
+   * version was published since the draft was begun.
+   */
+  publishDraft(id: string, body: GivenPublication = {}, options: Options = {}): Promise<Publication> {
+    return this.http.call("POST /v1/workflows/{id}/draft/publish", { ...options, path: { id }, body });
+  }
+
   /**
    * Run the workflow's next days with the real engine on a scratch database; one simulation of a tenant at a
    * time.
@@ -175,6 +245,36 @@ export class WorkflowsResource extends Resource {
   /** Start an execution of this workflow */
   trigger(id: string, body: GivenTrigger = {}, options: Options = {}): Promise<StartedExecution> {
     return this.http.call("POST /v1/workflows/{id}/triggers", { ...options, path: { id }, body });
+  }
+}
+
+/** `nodeTypes`: what is under /v1/node-types. */
+export class NodeTypesResource extends Resource {
+  /**
+   * The form of each node type and of each channel's content as a JSON schema, and the words of Liquid. The
+   * parser goes by the same tables: what a form does not have is refused, and what it has is accepted.
+   */
+  list(options: Options = {}): Promise<NodeTypes> {
+    return this.http.call("GET /v1/node-types", { ...options });
+  }
+}
+
+/** `previews`: what is under /v1/previews. */
+export class PreviewsResource extends Resource {
+  /**
+   * What content over any channel, or the nodes of a definition, would say; nothing is stored. With a contact,
+   * or with data of your own: the data may hold a `contact`.
+   */
+  preview(body: GivenUnsavedPreview = {}, options: Options = {}): Promise<Preview[]> {
+    return this.http.call("POST /v1/previews", { ...options, body }).then(({ data }) => data);
+  }
+}
+
+/** `audiences`: what is under /v1/audiences/count. */
+export class AudiencesResource extends Resource {
+  /** How many contacts an audience has at this moment, how many can be reached, some of them, and it in words. */
+  count(body: GivenCount = {}, options: Options = {}): Promise<CountedAudience> {
+    return this.http.call("POST /v1/audiences/count", { ...options, body });
   }
 }
 
@@ -193,6 +293,11 @@ export class ExecutionsResource extends Resource {
   /** What each node saw, produced and cost, in order. */
   log(id: string, options: Options = {}): Promise<LogLine[]> {
     return this.http.call("GET /v1/executions/{id}/log", { ...options, path: { id } }).then(({ data }) => data);
+  }
+
+  /** The graph of its version with the state of each node, until when and why one waits, and the edges it took. */
+  path(id: string, options: Options = {}): Promise<ExecutionPath> {
+    return this.http.call("GET /v1/executions/{id}/path", { ...options, path: { id } });
   }
 
   /** Follow an execution as server-sent events, until it or the key has ended; safe to reconnect at any time. */
@@ -246,6 +351,11 @@ export class SequencesResource extends Resource {
     return this.http.pages("GET /v1/sequences", { ...options, query });
   }
 
+  /** Say everything that publishing these settings and steps would refuse, each with its place; stores nothing. */
+  validate(body: DraftedSequence = {}, options: Options = {}): Promise<Validated> {
+    return this.http.call("POST /v1/sequences/validate", { ...options, body });
+  }
+
   /** One sequence: its draft, what is published, and who is on the way to which step. */
   get(id: string, query: Query<"GET /v1/sequences/{id}"> = {}, options: Options = {}): Promise<Sequence> {
     return this.http.call("GET /v1/sequences/{id}", { ...options, path: { id }, query });
@@ -274,6 +384,11 @@ export class SequencesResource extends Resource {
   /** Everything that was ever published, newest first. */
   versions(id: string, options: Options = {}): Promise<PublishedVersion[]> {
     return this.http.call("GET /v1/sequences/{id}/versions", { ...options, path: { id } }).then(({ data }) => data);
+  }
+
+  /** How many wait before each step, what became of its messages, and how many enrollments failed there. */
+  funnel(id: string, query: Query<"GET /v1/sequences/{id}/funnel"> = {}, options: Options = {}): Promise<Funnel> {
+    return this.http.call("GET /v1/sequences/{id}/funnel", { ...options, path: { id }, query });
   }
 
   /** Add a step to the draft; without `stepOrder` it comes last. */
@@ -425,6 +540,11 @@ export class CampaignsResource extends Resource {
   /** The campaigns of the workspace, newest first. */
   list(query: Query<"GET /v1/campaigns"> = {}, options: Options = {}): Pages<Campaign> {
     return this.http.pages("GET /v1/campaigns", { ...options, query });
+  }
+
+  /** Say everything that is wrong with a campaign, each with its place, and the names it may use; stores nothing. */
+  validate(body: GivenCampaign, options: Options = {}): Promise<Validated> {
+    return this.http.call("POST /v1/campaigns/validate", { ...options, body });
   }
 
   /** One campaign. */
@@ -589,6 +709,16 @@ export class RulesResource extends Resource {
     return this.http.pages("GET /v1/rules", { ...options, query });
   }
 
+  /** What becomes of each trigger over each channel for each audience: its rule, a fallback, or nothing. */
+  matrix(query: Query<"GET /v1/rules/matrix"> = {}, options: Options = {}): Promise<RuleMatrix> {
+    return this.http.call("GET /v1/rules/matrix", { ...options, query });
+  }
+
+  /** Say everything that is wrong with a rule, each with its place, and the names it may use; stores nothing. */
+  validate(body: GivenRule, options: Options = {}): Promise<Validated> {
+    return this.http.call("POST /v1/rules/validate", { ...options, body });
+  }
+
   /** One rule. */
   get(id: string, options: Options = {}): Promise<Rule> {
     return this.http.call("GET /v1/rules/{id}", { ...options, path: { id } });
@@ -716,6 +846,99 @@ export class TemplatesResource extends Resource {
   /** What a template prints with some data; stores nothing. */
   preview(id: string, body: GivenTemplatePreview = {}, options: Options = {}): Promise<TemplatePreview> {
     return this.http.call("POST /v1/templates/{id}/preview", { ...options, path: { id }, body });
+  }
+}
+
+/** `signIn`: what is under /v1/sign-in. */
+export class SignInResource extends Resource {
+  /** How people of a tenant sign in; needs no key. */
+  get(query: Query<"GET /v1/sign-in"> = {}, options: Options = {}): Promise<SignInWays> {
+    return this.http.call("GET /v1/sign-in", { ...options, query });
+  }
+}
+
+/** `sessions`: what is under /v1/sessions. */
+export class SessionsResource extends Resource {
+  /** Where the person is signed in, the last used first. */
+  list(options: Options = {}): Promise<OpenSession[]> {
+    return this.http.call("GET /v1/sessions", { ...options }).then(({ data }) => data);
+  }
+
+  /**
+   * Sign in with an e-mail address and a password; the answer sets the session's cookie. Whatever is wrong, an
+   * address that nobody has too, is answered in the same words after the same work.
+   */
+  signIn(body: GivenSignIn, options: Options = {}): Promise<CurrentSession> {
+    return this.http.call("POST /v1/sessions", { ...options, body });
+  }
+
+  /** Sign out everywhere, here too. */
+  signOutEverywhere(options: Options = {}): Promise<void> {
+    return this.http.call("DELETE /v1/sessions", { ...options });
+  }
+
+  /**
+   * Sign in with a one-time link, and set what is given; the link then opens nothing more. Who had a password
+   * gives a new one, and is signed out everywhere else.
+   */
+  redeem(body: GivenRedeem, options: Options = {}): Promise<CurrentSession> {
+    return this.http.call("POST /v1/sessions/redeem", { ...options, body });
+  }
+}
+
+/** `session`: what is under /v1/session. */
+export class SessionResource extends Resource {
+  /** Who is signed in here, what they may do, and the token that changes need. */
+  get(options: Options = {}): Promise<CurrentSession> {
+    return this.http.call("GET /v1/session", { ...options });
+  }
+
+  /** Sign out here. */
+  signOut(options: Options = {}): Promise<void> {
+    return this.http.call("DELETE /v1/session", { ...options });
+  }
+
+  /** Change one's own name or password. A new password signs out everywhere else and changes the CSRF token. */
+  updateOwnUser(body: ChangedOwnUser = {}, options: Options = {}): Promise<CurrentSession> {
+    return this.http.call("PATCH /v1/session/user", { ...options, body });
+  }
+}
+
+/** `users`: what is under /v1/users. */
+export class UsersResource extends Resource {
+  /** The people of the tenant, newest first. */
+  list(query: Query<"GET /v1/users"> = {}, options: Options = {}): Pages<User> {
+    return this.http.pages("GET /v1/users", { ...options, query });
+  }
+
+  /** Invite somebody; the answer holds a one-time link, for you to hand over. Only an operator makes an operator. */
+  invite(body: GivenUser, options: Options = {}): Promise<UserLink> {
+    return this.http.call("POST /v1/users", { ...options, body });
+  }
+
+  /** One person, with their roles. */
+  get(id: string, options: Options = {}): Promise<User> {
+    return this.http.call("GET /v1/users/{id}", { ...options, path: { id } });
+  }
+
+  /** Change what is given. Only an operator changes an operator, or makes one; nobody disables themselves. */
+  update(id: string, body: ChangedUser = {}, options: Options = {}): Promise<User> {
+    return this.http.call("PATCH /v1/users/{id}", { ...options, path: { id }, body });
+  }
+
+  /** Remove a person and sign them out everywhere; what they did stays in the audit log. */
+  remove(id: string, options: Options = {}): Promise<void> {
+    return this.http.call("DELETE /v1/users/{id}", { ...options, path: { id } });
+  }
+
+  /** Make a one-time link in place of the one before: for a first visit, or to set a new password. */
+  link(id: string, options: Options = {}): Promise<UserLink> {
+    return this.http.call("POST /v1/users/{id}/link", { ...options, path: { id } });
+  }
+
+  /** End every session of a person: within a few seconds they open nothing. */
+  signOut(id: string, options: Options = {}): Promise<void> {
+    return this.http.call("POST /v1/users/{id}/sign-out", { ...options, path: { id } });
   }
 }
 
@@ -931,7 +1154,11 @@ export class TriggersResource extends Resource {
 
 /** Every resource of the API. */
 export class Resources {
+  readonly overview: OverviewResource;
   readonly workflows: WorkflowsResource;
+  readonly nodeTypes: NodeTypesResource;
+  readonly previews: PreviewsResource;
+  readonly audiences: AudiencesResource;
   readonly executions: ExecutionsResource;
   readonly deadLetters: DeadLettersResource;
   readonly sequences: SequencesResource;
@@ -945,6 +1172,10 @@ export class Resources {
   readonly events: EventsResource;
   readonly senders: SendersResource;
   readonly templates: TemplatesResource;
+  readonly signIn: SignInResource;
+  readonly sessions: SessionsResource;
+  readonly session: SessionResource;
+  readonly users: UsersResource;
   readonly providerKinds: ProviderKindsResource;
   readonly connections: ConnectionsResource;
   readonly keys: KeysResource;
@@ -960,7 +1191,11 @@ export class Resources {
   readonly triggers: TriggersResource;
 
   constructor(protected readonly http: Http) {
+    this.overview = new OverviewResource(http);
     this.workflows = new WorkflowsResource(http);
+    this.nodeTypes = new NodeTypesResource(http);
+    this.previews = new PreviewsResource(http);
+    this.audiences = new AudiencesResource(http);
     this.executions = new ExecutionsResource(http);
     this.deadLetters = new DeadLettersResource(http);
     this.sequences = new SequencesResource(http);
@@ -974,6 +1209,10 @@ export class Resources {
     this.events = new EventsResource(http);
     this.senders = new SendersResource(http);
     this.templates = new TemplatesResource(http);
+    this.signIn = new SignInResource(http);
+    this.sessions = new SessionsResource(http);
+    this.session = new SessionResource(http);
+    this.users = new UsersResource(http);
     this.providerKinds = new ProviderKindsResource(http);
     this.connections = new ConnectionsResource(http);
     this.keys = new KeysResource(http);

@@ -82,6 +82,19 @@ export interface BatchEnrolled {
   data: EnrolledCounts;
 }
 
+/** How many calls over one channel ended in one way within one minute. */
+export interface CallCount {
+  /** The beginning of the minute. */
+  at: Time;
+  channel: Channel;
+  /** `retry`: the provider asked for another try later; `inDoubt`: nobody knows whether it arrived. */
+  outcome: CallOutcome;
+  count: number;
+}
+
+/** How a call to a provider ended: by what it said, or without an answer. */
+export type CallOutcome = "called" | "failed" | "inDoubt" | "posted" | "retry" | "sent";
+
 /** A campaign: what is sent, over which channel, to whom, when and how fast. */
 export interface Campaign {
   id: Id;
@@ -150,6 +163,16 @@ export interface ChangedEnrollments {
   count: number;
 }
 
+/** What is given is set, and the rest stays. */
+export interface ChangedOwnUser {
+  name?: string | null;
+  /** Only where it is still missing, or for an administrator. */
+  email?: string | null;
+  password?: string | null;
+  /** Needed for another password or address, if there is one. */
+  currentPassword?: string | null;
+}
+
 /** A new name or a new audience for a segment. */
 export interface ChangedSegment {
   name?: string | null;
@@ -208,6 +231,16 @@ export interface ChangedTemplate {
   description?: string | null;
 }
 
+/** What is given is set, and the rest stays. */
+export interface ChangedUser {
+  email?: string | null;
+  name?: string | null;
+  /** The whole list: whatever is not in it is taken away. */
+  workspaces?: GivenWorkspaceRoles[] | null;
+  /** Whether they cannot sign in; who is disabled is signed out. */
+  disabled?: boolean | null;
+}
+
 /** A workflow as it should be; a name, description or `active` that is left out stays as it is. */
 export interface ChangedWorkflow {
   description?: string | null;
@@ -220,6 +253,25 @@ export interface ChangedWorkflow {
 
 /** The ways to reach a person, `social` for posts, `webhook` for systems, and `function` for a call to code. */
 export type Channel = "email" | "sms" | "whatsapp" | "push" | "voice" | "social" | "chat" | "webhook" | "function";
+
+/** What a message over a channel is made of, in nodes as in campaigns, rules and steps of sequences. */
+export interface ChannelForm {
+  channel: Channel;
+  /** Whether contacts have addresses for it. */
+  reachesContacts: boolean;
+  /** Whether a node must say whom it is for. */
+  needsTo: boolean;
+  /** The field that holds what it says. */
+  text: string | null;
+  /** The field above that, where the channel shows one. */
+  subject: string | null;
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  schema: Record<string, unknown>;
+}
 
 /** What a connection has done lately. */
 export interface ConnectionActivity {
@@ -305,6 +357,20 @@ export interface ContactName {
 /** What storing a contact did. */
 export type ContactOutcome = "created" | "unchanged" | "updated";
 
+/** How many an audience has at this moment, some of them, and the filter in words. */
+export interface CountedAudience {
+  matching: number;
+  /** Contacts with an address who may be written to; null without a channel. */
+  reachable: number | null;
+  withoutAddress: number | null;
+  /** Contacts who are suppressed or have withdrawn their consent. */
+  refused: number | null;
+  /** Attributes that the templates print and that some contacts lack; their message would fail. */
+  missing: Lack[];
+  inWords: string;
+  sample: SampledContact[];
+}
+
 /** The counts of a run's items: planned = queued + sent + called + posted + failed + skipped + inDoubt. */
 export interface Counts {
   planned: number;
@@ -340,6 +406,23 @@ export interface CreatedKey {
   secret: string;
 }
 
+/** Who is signed in here, and what they may do in which workspace. */
+export interface CurrentSession {
+  user: SessionUser;
+  tenant: string;
+  /** The workspace of this request; null for somebody without any role. */
+  workspace: string | null;
+  workspaces: SessionWorkspace[];
+  /** Those in the workspace of this request. */
+  permissions: Permission[];
+  /** Whether they may see what belongs to the whole installation. */
+  isOperator: boolean;
+  /** Sent as X-Tidings-CSRF with every request that changes something. */
+  csrfToken: string;
+  /** When the session ends, however much it is used. */
+  expiresAt: Time;
+}
+
 /** What was decided for one channel and audience, and why. */
 export interface Decision {
   channel: string;
@@ -349,6 +432,28 @@ export interface Decision {
   ruleId: Id | null;
   items: EventItem[];
 }
+
+/** A draft as it was saved, and everything that keeps it from being published. */
+export interface Drafted {
+  id: Id;
+  name: string;
+  description: string | null;
+  /** The version that it was begun from; 0 where there was none. */
+  base: number;
+  /** The newest version now; above `base`, somebody has published meanwhile. */
+  version: number;
+  /** Rises whenever it is saved. */
+  revision: number;
+  savedBy: string | null;
+  savedAt: Time;
+  createdAt: Time;
+  definition: Record<string, unknown>;
+  valid: boolean;
+  errors: ProblemPlace[];
+}
+
+/** Whether an edge was taken, can never be taken any more, or may still be. */
+export type EdgeState = "dead" | "open" | "taken";
 
 /** An enrollment, and whether it existed before. */
 export interface EnrolledContact {
@@ -537,6 +642,19 @@ export interface ExecutionList {
   nextCursor: string | null;
 }
 
+/** The graph of an execution's version with the path that it took. */
+export interface ExecutionPath {
+  executionId: Id;
+  status: ShownStatus;
+  workflowId: Id;
+  workflowName: string;
+  workflowVersion: number;
+  /** The node it began at. */
+  entry: string;
+  nodes: PathNode[];
+  edges: PathEdge[];
+}
+
 /** What an event would do if it were sent. */
 export interface Explained {
   decisions: Decision[];
@@ -612,6 +730,39 @@ export interface FunctionHost {
 /** A whole list, which is never long enough to need pages. */
 export interface FunctionHostList {
   data: FunctionHost[];
+}
+
+/** How far the contacts of a sequence have come. */
+export interface Funnel {
+  sequenceId: Id;
+  /** Only enrollments made since. */
+  since: Time | null;
+  enrolled: number;
+  underWay: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  steps: FunnelStep[];
+}
+
+/** Where enrollments are at one step, and what became of its messages. */
+export interface FunnelStep {
+  stepId: Id;
+  stepOrder: number;
+  dayOffset: number;
+  channel: Channel;
+  /** Whether the published version has it; an older one had. */
+  published: boolean;
+  /** Enrollments that come to it next. */
+  waiting: number;
+  /** Messages that are planned or tried. */
+  sending: number;
+  sent: number;
+  failed: number;
+  skipped: number;
+  inDoubt: number;
+  /** Enrollments that failed here; where one was when it was cancelled is not kept. */
+  ended: number;
 }
 
 /** A template that WhatsApp approved, and what goes into its places. */
@@ -1218,6 +1369,17 @@ export interface GivenRecipients {
   customEmails?: string[] | null;
 }
 
+/** A one-time link's token, and what the person sets at the same time. */
+export interface GivenRedeem {
+  /** What is behind the # of the link. */
+  token: string;
+  name?: string | null;
+  /** Only where an address is still missing. */
+  email?: string | null;
+  /** Needed where there was one before. */
+  password?: string | null;
+}
+
 /** Start again what failed; a dry run only says what it would start. */
 export interface GivenReplay {
   where: GivenFilter;
@@ -1318,9 +1480,9 @@ export interface GivenSequence {
   onStepFailure?: "continue" | "stop" | null;
   /** Whether a contact may come again after it was through. */
   allowReentry?: boolean | null;
-  name: string;
   /** As they are added one by one. */
   steps?: Record<string, unknown>[];
+  name: string;
 }
 
 /** What to simulate of a sequence; without `contacts` it is for everyone. */
@@ -1341,6 +1503,13 @@ export interface GivenSequenceSimulation {
   timeZone?: string;
   /** Simulate what is published instead of what is being written. */
   published?: boolean;
+}
+
+/** An address and a password. */
+export interface GivenSignIn {
+  email: string;
+  password: string;
+  tenant?: string;
 }
 
 /** A message of a sequence. */
@@ -1401,6 +1570,14 @@ export interface GivenTriggers {
   triggers: GivenNamedTrigger[];
 }
 
+/** Somebody to invite. */
+export interface GivenUser {
+  /** Compared without case. */
+  email: string;
+  name: string;
+  workspaces: GivenWorkspaceRoles[];
+}
+
 /** A workflow to create: its name and its definition. */
 export interface GivenWorkflow {
   description?: string | null;
@@ -1433,6 +1610,12 @@ export interface GivenWorkflowSimulation {
   results?: Record<string, unknown>;
   /** Another definition, to be simulated in place of the stored one. */
   definition?: Record<string, unknown> | null;
+}
+
+/** The roles of a person in one workspace. */
+export interface GivenWorkspaceRoles {
+  workspace: string;
+  roles: Role[];
 }
 
 /** What is given is set, and the rest stays. */
@@ -1665,6 +1848,40 @@ export interface Lack {
   hint: string;
 }
 
+/** A tag of Liquid, and the tag that ends it if it holds something. */
+export interface LiquidTag {
+  name: string;
+  end: string | null;
+}
+
+/** The words that templates may use. */
+export interface LiquidWords {
+  filters: string[];
+  tags: LiquidTag[];
+}
+
+/** A workflow that is being changed, or was never published. */
+export interface ListedDraft {
+  id: Id;
+  name: string;
+  description: string | null;
+  /** The version that it was begun from; 0 where there was none. */
+  base: number;
+  /** The newest version now; above `base`, somebody has published meanwhile. */
+  version: number;
+  /** Rises whenever it is saved. */
+  revision: number;
+  savedBy: string | null;
+  savedAt: Time;
+  createdAt: Time;
+}
+
+/** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
+export interface ListedDraftList {
+  data: ListedDraft[];
+  nextCursor: string | null;
+}
+
 /** A worker that has reported within the last moments. */
 export interface LiveWorker {
   id: Id;
@@ -1740,6 +1957,26 @@ export interface LogLineList {
 
 /** The states of a message of a step, as its log shows them. */
 export type LogStatus = "completed" | "failed" | "pending" | "skipped";
+
+/** What an event does over one channel for one audience. */
+export interface MatrixCell {
+  channel: Channel;
+  audience: RuleAudience;
+  /** enqueued, suppressed, fallback or none, as an event is decided. */
+  outcome: string;
+  reason: string;
+  ruleId: Id | null;
+  /** The steps of the rule. */
+  steps: number;
+  /** Whether a provider is set up for the channel. */
+  ready: boolean;
+}
+
+/** What the events of one trigger do. */
+export interface MatrixRow {
+  trigger: string;
+  cells: MatrixCell[];
+}
 
 /** A run that a contact was in the audience of, or that showed the contact in a test. */
 export interface Membership {
@@ -1833,11 +2070,132 @@ export interface NewTemplate {
   kind?: TemplateKind;
 }
 
+/** A type of node, and the form of one. */
+export interface NodeForm {
+  type: string;
+  about: string;
+  /** Whether the edges out of it have conditions. */
+  isBranch: boolean;
+  /** Whether it sends a message over the channel of its name. */
+  sends: boolean;
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  schema: Record<string, unknown>;
+}
+
+/** What has become of a node in one execution. */
+export type NodeState = "done" | "failed" | "notReached" | "skipped" | "waiting";
+
+/** Everything that the forms of an editor are made of. */
+export interface NodeTypes {
+  nodes: NodeForm[];
+  workflow: WorkflowForms;
+  channels: ChannelForm[];
+  liquid: LiquidWords;
+  operators: Operator[];
+  /** What a condition may ask of a contact. */
+  contactFilters: string[];
+}
+
 /** What the days of a schedule are counted from. */
 export type OffsetFrom = "enrollment" | "previous";
 
+/** A login of one's own organisation that can be used. */
+export interface OidcWay {
+  name: string;
+  label: string;
+  /** Where a browser begins; `next` may be added to it. */
+  url: string;
+}
+
 /** What happens to an enrollment when a step has failed for good. */
 export type OnStepFailure = "continue" | "stop";
+
+/** One browser in which a person is signed in. */
+export interface OpenSession {
+  id: Id;
+  /** How they signed in: password, link, or oidc: and a name. */
+  via: string;
+  /** What the browser calls itself. */
+  userAgent: string;
+  /** Whether it is the one that asks. */
+  current: boolean;
+  createdAt: Time;
+  /** To the minute. */
+  lastUsedAt: Time;
+  expiresAt: Time;
+}
+
+/** A whole list, which is never long enough to need pages. */
+export interface OpenSessionList {
+  data: OpenSession[];
+}
+
+/** How conditions and filters compare. */
+export interface Operator {
+  name: string;
+  takesValue: boolean;
+}
+
+/**
+ * What happens in a workspace just now. Of `queued`, `executionsOpen`, `inDoubt` and `failedToday` at most
+ * 10,000 are counted in each shard.
+ */
+export interface Overview {
+  /** When this was looked up: it may be two seconds old. */
+  at: Time;
+  /** Each minute's calls as workers counted them; a minute without any is left out. */
+  minutes: CallCount[];
+  /** How long the first of what is due has waited; 0 while nothing does. */
+  lagSeconds: number;
+  /** Executions, runs and batches of messages that are due and that no worker has yet. */
+  queued: number;
+  /** Messages and calls of which nobody knows whether they arrived. */
+  inDoubt: number;
+  /** Messages and calls that reached a provider since midnight in UTC. */
+  sentToday: number;
+  /** What has failed since midnight in UTC: executions, and messages of campaigns and events. */
+  failedToday: number;
+  /** Executions that go on, enrollments among them. */
+  executionsOpen: number;
+  runsOpen: number;
+  resting: Resting[];
+  /** What no live worker can do of what the workspace uses. */
+  waiting: string[];
+}
+
+/** An edge of an execution's graph, and whether it was taken. */
+export interface PathEdge {
+  from: string;
+  to: string;
+  /** What must hold for it, in words. */
+  condition: string | null;
+  state: EdgeState;
+}
+
+/** A node of an execution's graph, and what has become of it. */
+export interface PathNode {
+  /** As in the definition; `onError` is what is called when the execution fails. */
+  id: string;
+  /** delay, branch, function, email, … */
+  type: string;
+  state: NodeState;
+  /** While it waits: until when; null if nobody knows. */
+  until: Time | null;
+  /** Why it waits, failed or was skipped. */
+  why: string | null;
+  /** How often its turn has come: a node runs at most once. */
+  visits: number;
+  attempts: number;
+  startedAt: Time | null;
+  endedAt: Time | null;
+}
+
+/** One kind of thing that can be done; every operation needs exactly one. */
+export type Permission = "define" | "readDefinitions" | "readContacts" | "contacts" | "operate" | "enqueue" | "readStatus" | "readWork" | "runWorkers" | "administer" | "operateInstallation";
 
 /** What one person would receive at this moment. */
 export interface Preview {
@@ -1977,6 +2335,19 @@ export interface ProviderStatusList {
   data: ProviderStatus[];
 }
 
+/** What publishing a draft made of its workflow. */
+export interface Publication {
+  id: Id;
+  name: string;
+  version: number;
+  change: "created" | "unchanged" | "updated";
+  active: boolean;
+  /** Executions under way, by version: each goes on with the version it began with. */
+  inFlight: VersionInFlight[];
+  /** The channels it needs for which no provider is set up. */
+  notReady: Channel[];
+}
+
 /** A published version, into which contacts are enrolled. */
 export interface PublishedVersion {
   offsetFrom: OffsetFrom;
@@ -2017,6 +2388,15 @@ export interface Resolved {
   refused: number;
 }
 
+/** A provider of the workspace that no worker calls for a while. */
+export interface Resting {
+  /** The provider, or the workspace's name for the connection. */
+  provider: string;
+  /** Why, where that is the workspace's own connection; what others share may quote anybody's message. */
+  reason: string | null;
+  until: Time;
+}
+
 /** The failed items that were tried again, or would be. */
 export interface Retry {
   count: number;
@@ -2029,8 +2409,8 @@ export interface Retry {
   duplicate: boolean;
 }
 
-/** The role of an API key. */
-export type Role = "workflowManager" | "triggerOperator" | "systemAdmin" | "workerService" | "operator" | "publishable";
+/** The role of an API key, or one of a person's roles in a workspace. */
+export type Role = "workflowManager" | "triggerOperator" | "systemAdmin" | "workerService" | "operator" | "reader" | "publishable";
 
 /** What an event leads to for one channel and audience. */
 export type RouteOutcome = "enqueued" | "fallback" | "none" | "suppressed";
@@ -2057,6 +2437,14 @@ export type RuleAudience = "agent" | "lead" | "partner";
 /** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
 export interface RuleList {
   data: Rule[];
+  nextCursor: string | null;
+}
+
+/** Triggers by channels and audiences; ask for more triggers with `cursor=nextCursor`. */
+export interface RuleMatrix {
+  channels: Channel[];
+  audiences: RuleAudience[];
+  rows: MatrixRow[];
   nextCursor: string | null;
 }
 
@@ -2102,6 +2490,16 @@ export interface RunList {
 
 /** The states of a run; `paused` and `cancelled` are separate flags. */
 export type RunStatus = "completed" | "failed" | "partial" | "queued" | "running";
+
+/** One contact of an audience, and why nothing would be sent to them. */
+export interface SampledContact {
+  externalId: string;
+  name: string | null;
+  email: string | null;
+  id: Id;
+  /** Why they cannot be reached over the channel. */
+  skipped: string | null;
+}
 
 /** A named audience, evaluated again each time it is used. */
 export interface Segment {
@@ -2170,8 +2568,30 @@ export interface Served {
   concurrency: number;
 }
 
+/** The person who is signed in. */
+export interface SessionUser {
+  id: Id;
+  /** In small letters; null until the first operator has given one. */
+  email: string | null;
+  name: string;
+  hasPassword: boolean;
+}
+
+/** A workspace of the person, and what they may do there. */
+export interface SessionWorkspace {
+  workspace: string;
+  roles: Role[];
+  permissions: Permission[];
+}
+
 /** The states of an execution as people see them. */
 export type ShownStatus = "cancelled" | "completed" | "enqueued" | "failed" | "paused" | "processing";
+
+/** How people sign in here. */
+export interface SignInWays {
+  password: boolean;
+  oidc: OidcWay[];
+}
 
 /** That a workspace's calls are signed; the secret itself is shown only when it is made. */
 export interface SigningSecret {
@@ -2503,10 +2923,60 @@ export interface UpsertedContactList {
   data: UpsertedContact[];
 }
 
-/** Every problem of a definition. */
+/** A person of a tenant; passwords and links are in no answer. */
+export interface User {
+  id: Id;
+  tenant: string;
+  /** In small letters; null until the first operator has given one. */
+  email: string | null;
+  name: string;
+  workspaces: WorkspaceRoles[];
+  /** Whether a password was set. */
+  hasPassword: boolean;
+  /** Until when a one-time link of theirs can be used. */
+  linkExpiresAt: Time | null;
+  /** When they last signed in. */
+  signedInAt: Time | null;
+  /** Since when they cannot sign in. */
+  disabledAt: Time | null;
+  createdAt: Time;
+  createdBy: string;
+}
+
+/** A person with a new one-time link, which is shown only this once. Hand it over yourself. */
+export interface UserLink {
+  user: User;
+  /** Opens the page and signs the person in. */
+  link: string;
+  expiresAt: Time;
+}
+
+/** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
+export interface UserList {
+  data: User[];
+  nextCursor: string | null;
+}
+
+/** Every problem of what was given, and the names that its templates may use. */
 export interface Validated {
   valid: boolean;
   errors: ProblemPlace[];
+  variables: Variable[];
+}
+
+/** A name that templates and conditions may use. */
+export interface Variable {
+  name: string;
+  /** Where it comes from; `data` is what whoever starts it gives. */
+  origin: "campaign" | "contact" | "data" | "error" | "event" | "node";
+  /** The node whose result it is; known at those that it leads to. */
+  node: string | null;
+}
+
+/** How many executions are under way on one version. */
+export interface VersionInFlight {
+  version: number;
+  count: number;
 }
 
 /** Why a contact did or did not receive what a sequence sends. */
@@ -2551,6 +3021,28 @@ export interface Workflow {
   updatedAt: Time;
 }
 
+/** The forms of the rest of a workflow. */
+export interface WorkflowForms {
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  options: Record<string, unknown>;
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  edge: Record<string, unknown>;
+  /**
+   * A JSON schema. `format` says what a string or an object holds: liquid, html, duration, time, condition,
+   * json, or the name of a template, a sender or a function; `sameAs` names the field that this is another name
+   * of.
+   */
+  step: Record<string, unknown>;
+}
+
 /** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
 export interface WorkflowList {
   data: Workflow[];
@@ -2565,11 +3057,19 @@ export interface WorkflowVersion {
   /** The templates that it renders, each with the version that was the newest when it was published. */
   templates: Record<string, number>;
   createdAt: Time;
+  /** How many executions under way go by it; told in the list of a workflow's versions. */
+  inFlight: number | null;
 }
 
 /** A whole list, which is never long enough to need pages. */
 export interface WorkflowVersionList {
   data: WorkflowVersion[];
+}
+
+/** The roles of a person in one workspace; together they may what any of them may. */
+export interface WorkspaceRoles {
+  workspace: string;
+  roles: Role[];
 }
 
 /** A workspace: its part of what is scarce, and the private addresses that its URLs may have. */
@@ -2593,6 +3093,20 @@ export interface WorkspaceSettingsList {
 
 /** Every operation of the API, under its method and address. */
 export interface Operations {
+  /**
+   * What happens just now: calls by the minute, what is due, in doubt, resting or waiting, and what failed
+   * today. Made for a screen that asks every few seconds: it costs the same however much was sent, and two
+   * seconds' worth of questions cost one.
+   */
+  "GET /v1/overview": {
+    path: {};
+    query: {
+      /** How many of the last minutes to show calls of. */
+      minutes?: number;
+    };
+    body: undefined;
+    answer: Overview;
+  };
   /** Make a workflow; every problem of its definition is reported at once. */
   "POST /v1/workflows": {
     path: {};
@@ -2618,10 +3132,16 @@ export interface Operations {
     body: undefined;
     answer: WorkflowList;
   };
-  /** Say everything that is wrong with a definition, each with its place; stores nothing. */
+  /**
+   * Say everything that is wrong with a definition, each with its place, and the names it may use; stores
+   * nothing.
+   */
   "POST /v1/workflows/validate": {
     path: {};
-    query: {};
+    query: {
+      /** Name in `variables` only what is known at this node. */
+      node?: string | null;
+    };
     body: GivenDefinition;
     answer: Validated;
   };
@@ -2674,6 +3194,90 @@ export interface Operations {
     body: undefined;
     answer: WorkflowVersionList;
   };
+  /** Begin a workflow as a draft: its name is taken, and nothing lists or starts it until it is published. */
+  "POST /v1/workflows/drafts": {
+    path: {};
+    query: {};
+    body: NewDraft;
+    answer: Drafted;
+  };
+  /** The drafts of the workspace, without their definitions; those of the newest workflows first. */
+  "GET /v1/workflows/drafts": {
+    path: {};
+    query: {
+      /** How many at most. */
+      limit?: number;
+      /** `nextCursor` of the page before. */
+      cursor?: string | null;
+      /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
+      createdAfter?: string | null;
+      /** Only what was created before this time. */
+      createdBefore?: string | null;
+    };
+    body: undefined;
+    answer: ListedDraftList;
+  };
+  /** The draft of a workflow, who saved it, and everything that keeps it from being published. */
+  "GET /v1/workflows/{id}/draft": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: Drafted;
+  };
+  /**
+   * Save a draft, valid or not: its problems are answered, and refuse nothing. With `revision`, 409 if it was
+   * saved by somebody else since.
+   */
+  "PUT /v1/workflows/{id}/draft": {
+    path: { id: string };
+    query: {};
+    body: SavedDraft;
+    answer: Drafted;
+  };
+  /** Throw a draft away; of a workflow that was never published nothing stays. */
+  "DELETE /v1/workflows/{id}/draft": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /**
+   * Make the draft the newest version; executions under way go on with theirs. 409 with both definitions if a
+   * version was published since the draft was begun.
+   */
+  "POST /v1/workflows/{id}/draft/publish": {
+    path: { id: string };
+    query: {};
+    body: GivenPublication;
+    answer: Publication;
+  };
+  /**
+   * The form of each node type and of each channel's content as a JSON schema, and the words of Liquid. The
+   * parser goes by the same tables: what a form does not have is refused, and what it has is accepted.
+   */
+  "GET /v1/node-types": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: NodeTypes;
+  };
+  /**
+   * What content over any channel, or the nodes of a definition, would say; nothing is stored. With a contact,
+   * or with data of your own: the data may hold a `contact`.
+   */
+  "POST /v1/previews": {
+    path: {};
+    query: {};
+    body: GivenUnsavedPreview;
+    answer: PreviewList;
+  };
+  /** How many contacts an audience has at this moment, how many can be reached, some of them, and it in words. */
+  "POST /v1/audiences/count": {
+    path: {};
+    query: {};
+    body: GivenCount;
+    answer: CountedAudience;
+  };
   /** The executions of the workspace, newest first. */
   "GET /v1/executions": {
     path: {};
@@ -2708,6 +3312,13 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: LogLineList;
+  };
+  /** The graph of its version with the state of each node, until when and why one waits, and the edges it took. */
+  "GET /v1/executions/{id}/path": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: ExecutionPath;
   };
   /** Follow an execution as server-sent events, until it or the key has ended; safe to reconnect at any time. */
   "GET /v1/executions/{id}/events": {
@@ -2797,6 +3408,13 @@ export interface Operations {
     body: undefined;
     answer: SequenceList;
   };
+  /** Say everything that publishing these settings and steps would refuse, each with its place; stores nothing. */
+  "POST /v1/sequences/validate": {
+    path: {};
+    query: {};
+    body: DraftedSequence;
+    answer: Validated;
+  };
   /** One sequence: its draft, what is published, and who is on the way to which step. */
   "GET /v1/sequences/{id}": {
     path: { id: string };
@@ -2839,6 +3457,16 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: PublishedVersionList;
+  };
+  /** How many wait before each step, what became of its messages, and how many enrollments failed there. */
+  "GET /v1/sequences/{id}/funnel": {
+    path: { id: string };
+    query: {
+      /** Only enrollments made at this time or later. */
+      since?: Time | null;
+    };
+    body: undefined;
+    answer: Funnel;
   };
   /** Add a step to the draft; without `stepOrder` it comes last. */
   "POST /v1/sequences/{id}/steps": {
@@ -3034,6 +3662,13 @@ export interface Operations {
     };
     body: undefined;
     answer: CampaignList;
+  };
+  /** Say everything that is wrong with a campaign, each with its place, and the names it may use; stores nothing. */
+  "POST /v1/campaigns/validate": {
+    path: {};
+    query: {};
+    body: GivenCampaign;
+    answer: Validated;
   };
   /** One campaign. */
   "GET /v1/campaigns/{id}": {
@@ -3356,6 +3991,24 @@ export interface Operations {
     body: undefined;
     answer: RuleList;
   };
+  /** What becomes of each trigger over each channel for each audience: its rule, a fallback, or nothing. */
+  "GET /v1/rules/matrix": {
+    path: {};
+    query: {
+      /** How many at most. */
+      limit?: number;
+      cursor?: string | null;
+    };
+    body: undefined;
+    answer: RuleMatrix;
+  };
+  /** Say everything that is wrong with a rule, each with its place, and the names it may use; stores nothing. */
+  "POST /v1/rules/validate": {
+    path: {};
+    query: {};
+    body: GivenRule;
+    answer: Validated;
+  };
   /** One rule. */
   "GET /v1/rules/{id}": {
     path: { id: string };
@@ -3646,6 +4299,129 @@ export interface Operations {
     query: {};
     body: GivenTemplatePreview;
     answer: TemplatePreview;
+  };
+  /** How people of a tenant sign in; needs no key. */
+  "GET /v1/sign-in": {
+    path: {};
+    query: {
+      /** The tenant whose people sign in. */
+      tenant?: string;
+    };
+    body: undefined;
+    answer: SignInWays;
+  };
+  /** Where the person is signed in, the last used first. */
+  "GET /v1/sessions": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: OpenSessionList;
+  };
+  /**
+   * Sign in with an e-mail address and a password; the answer sets the session's cookie. Whatever is wrong, an
+   * address that nobody has too, is answered in the same words after the same work.
+   */
+  "POST /v1/sessions": {
+    path: {};
+    query: {};
+    body: GivenSignIn;
+    answer: CurrentSession;
+  };
+  /** Sign out everywhere, here too. */
+  "DELETE /v1/sessions": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /**
+   * Sign in with a one-time link, and set what is given; the link then opens nothing more. Who had a password
+   * gives a new one, and is signed out everywhere else.
+   */
+  "POST /v1/sessions/redeem": {
+    path: {};
+    query: {};
+    body: GivenRedeem;
+    answer: CurrentSession;
+  };
+  /** Who is signed in here, what they may do, and the token that changes need. */
+  "GET /v1/session": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: CurrentSession;
+  };
+  /** Sign out here. */
+  "DELETE /v1/session": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /** Change one's own name or password. A new password signs out everywhere else and changes the CSRF token. */
+  "PATCH /v1/session/user": {
+    path: {};
+    query: {};
+    body: ChangedOwnUser;
+    answer: CurrentSession;
+  };
+  /** The people of the tenant, newest first. */
+  "GET /v1/users": {
+    path: {};
+    query: {
+      /** How many at most. */
+      limit?: number;
+      /** `nextCursor` of the page before. */
+      cursor?: string | null;
+      /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
+      createdAfter?: string | null;
+      /** Only what was created before this time. */
+      createdBefore?: string | null;
+    };
+    body: undefined;
+    answer: UserList;
+  };
+  /** Invite somebody; the answer holds a one-time link, for you to hand over. Only an operator makes an operator. */
+  "POST /v1/users": {
+    path: {};
+    query: {};
+    body: GivenUser;
+    answer: UserLink;
+  };
+  /** One person, with their roles. */
+  "GET /v1/users/{id}": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: User;
+  };
+  /** Change what is given. Only an operator changes an operator, or makes one; nobody disables themselves. */
+  "PATCH /v1/users/{id}": {
+    path: { id: string };
+    query: {};
+    body: ChangedUser;
+    answer: User;
+  };
+  /** Remove a person and sign them out everywhere; what they did stays in the audit log. */
+  "DELETE /v1/users/{id}": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
+  };
+  /** Make a one-time link in place of the one before: for a first visit, or to set a new password. */
+  "POST /v1/users/{id}/link": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: UserLink;
+  };
+  /** End every session of a person: within a few seconds they open nothing. */
+  "POST /v1/users/{id}/sign-out": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: undefined;
   };
   /** What can be connected, and what each must be told. */
   "GET /v1/provider-kinds": {
@@ -3956,20 +4732,24 @@ export const REPEATABLE: ReadonlySet<string> = new Set<keyof Operations>([
   "POST /v1/workflows/{id}/activate",
   "POST /v1/workflows/{id}/deactivate",
   "POST /v1/workflows/{id}/preview",
+  "POST /v1/previews",
   "POST /v1/executions/{id}/cancel",
   "POST /v1/executions/{id}/pause",
   "POST /v1/executions/{id}/resume",
+  "POST /v1/sequences/validate",
   "POST /v1/sequences/{id}/preview",
   "POST /v1/sequences/{id}/enrollments",
   "POST /v1/sequences/{id}/batch-enroll",
   "POST /v1/workflows/{id}/simulate",
   "POST /v1/sequences/{id}/simulate",
   "POST /v1/campaigns/{id}/simulate",
+  "POST /v1/campaigns/validate",
   "POST /v1/campaigns/{id}/preview",
   "POST /v1/campaigns/{id}/deploy",
   "POST /v1/runs/{id}/pause",
   "POST /v1/runs/{id}/resume",
   "POST /v1/runs/{id}/cancel",
+  "POST /v1/rules/validate",
   "POST /v1/rules/{id}/preview",
   "POST /v1/rules/{id}/enable",
   "POST /v1/rules/{id}/disable",

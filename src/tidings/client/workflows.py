@@ -127,6 +127,11 @@ class Workflows:
         """Return what an editor's forms are made of: each node type, each channel's content, and Liquid's words."""
         return await self._transport.ask(ApiRequest("GET", "/v1/node-types"), NodeTypes)
 
+    async def check(self, definition: Definition, *, node: str | None = None) -> Validated:
+        """Return every problem of a definition and the names that it may use, or that are known at one node."""
+        request = ApiRequest("POST", f"{PATH}/validate", {"definition": definition}, query={"node": node})
+        return await self._transport.ask(request, Validated)
+
     async def validate(self, definition: Definition) -> Sequence[ProblemPlace]:
         """Return every problem of a definition, each with its place; nothing is stored."""
         request = ApiRequest("POST", f"{PATH}/validate", {"definition": definition})

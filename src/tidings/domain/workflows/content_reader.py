@@ -8,7 +8,7 @@ from tidings.domain.content import template
 from tidings.domain.content.attachment import problem_of_content_id, problem_of_template
 from tidings.domain.content.links import problem_of_links
 from tidings.domain.content.mail_headers import problem_of_header
-from tidings.domain.content.message import read_held
+from tidings.domain.content.message import MessageContent, read_held
 from tidings.domain.content.post_length import problem_of_post
 from tidings.domain.content.segments import problem_of_segments
 from tidings.domain.errors import InputInvalid, TemplateInvalid
@@ -212,6 +212,15 @@ class ContentReader(Reader):
             self.add(place, f"{quoted(value)} is not a whole number from 1 to {field.most}")
             return 1
         return int(value)
+
+
+def read_message(channel: Channel, given: Raw) -> MessageContent:
+    """Return a message that is being written, perhaps still without its subject, or raise DefinitionInvalid."""
+    reader = ContentReader()
+    reader.known_fields(given, channel.content_fields, "content")
+    content = reader.content(given, channel, "content", needs_subject=False)
+    reader.raise_if_any()
+    return MessageContent(channel, content)
 
 
 _KINDS: Mapping[FieldKind, Callable[[ContentReader, ContentField, object, str], object]] = {
