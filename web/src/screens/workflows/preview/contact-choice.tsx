@@ -19,7 +19,7 @@ const labelOf = (contact: Contact) => contact.name ?? contact.email ?? contact.p
 /** Somebody of the workspace, found by a few letters. */
 export function ContactChoice({ sample }: { sample: Pick<SampleState, "contact" | "change"> }) {
   const [typed, setTyped] = useState<string | null>(null);
-  const found = useGet<{ data: Contact[] }>("/v1/contacts", { limit: 12, search: typed ?? "" }, { keep: true });
+  const found = useGet<{ data: Contact[] }>("/v1/contacts", { limit: 12, text: typed ?? "" }, { keep: true });
   const choices = (found.data?.data ?? []).map((one) => ({ value: one.id, label: labelOf(one), about: one.name ? one.email : one.externalId }));
   return (
     <Combobox
