@@ -47,6 +47,10 @@ NAMES = {
     "sign_out_everywhere": "signOutEverywhere",
     "count_campaign_audience": "count",
     "count_segment_audience": "count",
+    "sign_in": "signIn",
+    "sign_out": "signOut",
+    "sign_out_everywhere": "signOutEverywhere",
+    "update_own_user": "updateUser",
 }
 """Methods whose name does not follow from their address."""
 BY_HAND = frozenset({"import_contacts", "trace_run"})

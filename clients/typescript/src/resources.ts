@@ -899,7 +899,7 @@ export class SessionResource extends Resource {
   }
 
   /** Change one's own name or password. A new password signs out everywhere else and changes the CSRF token. */
-  updateOwnUser(body: ChangedOwnUser = {}, options: Options = {}): Promise<CurrentSession> {
+  updateUser(body: ChangedOwnUser = {}, options: Options = {}): Promise<CurrentSession> {
     return this.http.call("PATCH /v1/session/user", { ...options, body });
   }
 }

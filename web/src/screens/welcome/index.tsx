@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
+import { api } from "../../api/client";
 import { problemAt, problemElsewhere } from "../../api/problem";
-import { redeem, useSessionState } from "../../api/session";
+import { useSessionState } from "../../api/session";
 import { Entrance } from "../../shell/entrance";
 import styles from "../../shell/entrance.module.css";
 import { text } from "../../text";
@@ -31,7 +32,7 @@ function WelcomeForm({ token }: { token: string }) {
   const set = (name: keyof typeof given) => (value: string) => setGiven((now) => ({ ...now, [name]: value }));
   const { busy, problem, onSubmit } = useSubmit(async () => {
     const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
-    begin(await redeem({ token, ...filled }));
+    begin(await api.sessions.redeem({ token, ...filled }));
     navigate("/", { replace: true });
   });
   const elsewhere = problemElsewhere(problem, ["name", "email", "password"]);

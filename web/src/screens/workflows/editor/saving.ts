@@ -21,6 +21,8 @@ export interface Saving {
   flush: () => Promise<number | undefined>;
   /** Go on from what is saved, or write over it. */
   settle: (keep: "mine" | "theirs", base?: number) => Promise<void>;
+  /** Save nothing any more: the draft is thrown away. */
+  stop: () => void;
 }
 
 interface Known {
@@ -75,6 +77,10 @@ export function useSaving(id: string, definition: Definition, known: Known, load
     [id, keep, refuse],
   );
 
+  const stop = useCallback(() => {
+    saved.current = { ...saved.current, definition: latest.current };
+  }, []);
+
   const flush = useCallback(async (): Promise<number | undefined> => {
     await running.current;
     if (latest.current === saved.current.definition && saved.current.revision > 0) return saved.current.revision;
@@ -115,7 +121,7 @@ export function useSaving(id: string, definition: Definition, known: Known, load
     },
     [flush],
   );
-  return { state, problem, ...told, theirs, flush, settle };
+  return { state, problem, ...told, theirs, flush, settle, stop };
 }
 
 /** The browser asks before a window with unsaved changes is closed. */
