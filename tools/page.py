@@ -126,7 +126,7 @@ def _install(web: Path, environment: Mapping[str, str]) -> None:
     if done.is_file() and done.read_text() == lock:
         return
     print("Installing the packages of web/ …")
-    _run([_npm(environment), "ci", "--silent", "--no-audit", "--no-fund"], web, environment)
+    _run([_npm(environment), "ci", "--ignore-scripts", "--silent", "--no-audit", "--no-fund"], web, environment)
     done.write_text(lock)
 
 

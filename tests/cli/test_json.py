@@ -20,6 +20,7 @@ from tests.conftest import ManualClock
 from tests.databases import execute
 from tidings.cli.app import app
 from tidings.domain.caller import Caller
+from tidings.domain.flow.failure_text import failure_id
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Accepted, Rejected, Unknown
 from tidings.engine import Engine
@@ -31,6 +32,7 @@ from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enroll
 from tidings.views.events import Event, Explained
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
 from tidings.views.exports import ContactExport
+from tidings.views.failures import Failure, FailureGroups, FailureReplay
 from tidings.views.functions import FunctionAddress, FunctionHost, NewSigningSecret
 from tidings.views.keys import ApiKey, CreatedKey
 from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
@@ -311,8 +313,16 @@ async def look_at_parts_of_messages(tour: Tour, _: FakeProvider) -> None:
     tour("templates", "remove", "footer", "--yes")
 
 
-async def look_at_what_happens(tour: Tour, _: FakeProvider) -> None:
+async def look_at_what_happens(tour: Tour, provider: FakeProvider) -> None:
     tour("overview", like=Overview)
+    provider.script = {"ada@example.com": [Rejected("no mailbox")]}
+    tour("workflows", "apply", "welcome.yaml")
+    tour("trigger", "welcome", "--data", '{"email": "ada@example.com"}')
+    await tour.work()
+    tour("failures", "list", like=FailureGroups)
+    group = str(failure_id("no mailbox"))
+    tour("failures", "show", group, like=Failure)
+    tour("failures", "replay", group, "--dry-run", like=FailureReplay)
 
 
 async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
@@ -366,7 +376,7 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "rules": (look_at_rules_and_events, frozenset(["rules", "events"])),
     "simulations": (look_at_simulations, frozenset(["simulate"])),
     "parts of messages": (look_at_parts_of_messages, frozenset(["senders", "templates"])),
-    "what happens": (look_at_what_happens, frozenset(["overview"])),
+    "what happens": (look_at_what_happens, frozenset(["overview", "failures"])),
     "administration": (
         look_at_the_rest,
         frozenset(

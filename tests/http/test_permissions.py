@@ -16,11 +16,14 @@ import pytest
 from tests.http.conftest import ADA, HOME, OTHER_TENANT, OTHER_WORKSPACE, WELCOME, Person, caller, person, start
 from tidings.config import Config
 from tidings.domain.caller import Caller
+from tidings.domain.flow.failure_text import failure_id
 from tidings.domain.flow.hosts import host_rest_name
 from tidings.domain.flow.ids import Workspace
+from tidings.domain.flow.outcome import Rejected
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.http.app import create_app
+from tidings.providers.fake import FakeProvider
 from tidings.storage.rests import StoredRest, rest_unavailable
 from tidings.storage.vault import Vault
 from tidings.views.sequences import SequenceStatus
@@ -66,12 +69,12 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(["list_senders", "get_sender"], EVERYBODY),
     **dict.fromkeys(
         [
-            *("trigger_workflow", "trigger_bulk", "replay_dead_letters"),
+            *("trigger_workflow", "trigger_bulk", "replay_dead_letters", "replay_failures"),
             *("cancel_execution", "pause_execution", "resume_execution", "retry_execution"),
             *("send_event", "cancel_event", "cancel_event_by_key"),
             *("enroll_contact", "batch_enroll", "update_enrollment", "update_enrollments"),
             *("test_campaign", "deploy_campaign", "pause_run", "resume_run", "cancel_run", "retry_run"),
-            *("resolve_run", "resolve_item"),
+            *("resolve_run", "resolve_item", "resolve_items"),
         ],
         frozenset([OPERATOR, ADMIN]),
     ),
@@ -82,7 +85,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("list_enrollments", "list_enrollments_of_contact", "get_enrollment", "explain_enrollment"),
             *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
             *("list_runs", "get_run", "list_jobs", "list_run_items", "get_run_history", "trace_run", "export_run"),
-            "get_overview",
+            *("get_overview", "list_failures", "list_failure_items"),
             *("list_outbox", "get_item", "list_contact_items", "list_job_history"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN, READER]),
@@ -173,6 +176,8 @@ BODIES: dict[str, Any] = {
     "trigger_bulk": lambda: {"triggers": [{"workflow": "welcome", "data": ADA}]},
     "workflow_enqueue": lambda: {"action": "enqueue", "payload": {"workflow": "welcome", "data": ADA}},
     "replay_dead_letters": lambda: {"where": {}, "dryRun": True},
+    "resolve_items": lambda: {"where": {}, "outcome": "sent", "note": "in its log", "dryRun": True},
+    "replay_failures": lambda: {"dryRun": True},
     "create_connection": lambda: {**_new_connection()},
     "update_connection": lambda: {"weight": 2},
     "try_connection": lambda: {"to": "ada@example.com", "waitSeconds": 0},
@@ -338,8 +343,20 @@ async def _user(engine: Engine, by: Caller) -> UUID:
     return (await engine.users.invite(by, f"{uuid4()}@example.com", "Somebody", {})).user.id
 
 
+async def _failure(engine: Engine, by: Caller) -> UUID:
+    """A group of its own: only letters tell it from others."""
+    error = "".join(chr(ord("a") + int(digit, 16)) for digit in uuid4().hex)
+    provider = engine.kernel.providers["fake"]
+    assert isinstance(provider, FakeProvider)
+    provider.script[f"{error}@example.com"] = [Rejected(error)]
+    await engine.executions.trigger(by, "welcome", {"email": f"{error}@example.com", "name": "Ada"})
+    await engine.work_everything()
+    return failure_id(error)
+
+
 MAKERS = {
     "/v1/users": _user,
+    "/v1/failures": _failure,
     "/v1/templates": _template,
     "/v1/senders": _sender,
     "/v1/segments": _segment,

@@ -332,7 +332,7 @@ async def test_while_a_worker_is_at_it_a_retry_is_refused_and_afterwards_it_is_n
     shard = engine.kernel.shard_of(id)
     async with engine.kernel.db.transaction() as tx:
         lanes = {id: Lane.TRANSACTIONAL}
-        assert await replay.enqueue_reopened(tx, shard=shard, lanes=lanes, now=clock.time) == set()
+        assert await replay.enqueue_reopened(tx, shard=shard, lanes=lanes, due_at={}, now=clock.time) == set()
     dry = await engine.executions.replay(caller, DeadLetterFilter(), dry_run=True)
     assert (dry.count, dry.refused) == (0, 1)
     clock.advance(minutes=6)

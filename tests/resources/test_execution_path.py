@@ -1,5 +1,6 @@
 """The path of an execution through its graph: the state of each node, and the edges it took."""
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -14,15 +15,16 @@ from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.views.executions import ExecutionPath
 
-FLOW = {
+NODES: Sequence[Mapping[str, object]] = [
+    {"id": "which", "type": "branch"},
+    {"id": "vip", "type": "email", "to": "vip@example.com", "subject": "Hi", "body": "Hi"},
+    {"id": "plain", "type": "email", "to": "plain@example.com", "subject": "Hi", "body": "Hi"},
+    {"id": "wait", "type": "delay", "duration": "P1D"},
+    {"id": "last", "type": "email", "to": "last@example.com", "subject": "Hi", "body": "Hi"},
+]
+FLOW: Mapping[str, object] = {
     "entryNodeId": "which",
-    "nodes": [
-        {"id": "which", "type": "branch"},
-        {"id": "vip", "type": "email", "to": "vip@example.com", "subject": "Hi", "body": "Hi"},
-        {"id": "plain", "type": "email", "to": "plain@example.com", "subject": "Hi", "body": "Hi"},
-        {"id": "wait", "type": "delay", "duration": "P1D"},
-        {"id": "last", "type": "email", "to": "last@example.com", "subject": "Hi", "body": "Hi"},
-    ],
+    "nodes": NODES,
     "edges": [
         {"from": "which", "to": "vip", "condition": {"path": "plan", "op": "equals", "value": "vip"}},
         {"from": "which", "to": "plain"},
@@ -112,7 +114,7 @@ async def test_a_paused_execution_and_one_held_in_doubt_say_so(
     await engine.executions.pause(caller, id)
     paused = await engine.executions.path(caller.workspace, id)
     provider.script = {"plain@example.com": [Unknown("cut off")]}
-    flow = {**FLOW, "nodes": [{**one, "onDoubt": "hold"} if one["id"] == "plain" else one for one in FLOW["nodes"]]}  # type: ignore[index]
+    flow = {**FLOW, "nodes": [{**one, "onDoubt": "hold"} if one["id"] == "plain" else one for one in NODES]}
     await engine.workflows.apply(caller, "flow", flow)
     held = (await engine.executions.trigger(caller, "flow", {"plan": "free"}, "k2")).id
     await work(engine)

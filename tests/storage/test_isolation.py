@@ -214,6 +214,7 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "text": [None],
         "minute": [NOW - timedelta(hours=1)],
         "failed_since": [NOW - timedelta(hours=1)],
+        "failed_before": [NOW + timedelta(days=1)],
         "most": [1000],
         "name": ["same"],
         "kind": ["workflow", "sequence"],

@@ -275,7 +275,7 @@ HOT_FILES = (
     *("start", "claim", "load", "outbox", "finalize", "release", "resolve", "deploy", "observe"),
     *("replay", "executions", "workflows", "contacts", "people", "erase", "suppressions", "sequences", "events"),
     *("enroll", "enrollments"),
-    *("audience", "runs", "items", "names", "overview"),
+    *("audience", "runs", "items", "names", "overview", "failures"),
 )
 
 
@@ -423,10 +423,18 @@ async def test_an_overview_costs_the_same_however_much_was_sent(session: Sql, an
         "count_own_failures": {**own, "failed_since": (NOW - timedelta(hours=1)).isoformat()},
         "count_own_doubt": own,
         "look_at_own_queue": queue,
+        "list_failures": {
+            **{name: own[name] for name in ("shard", "tenant", "workspace")},
+            "failed_since": "2020-01-01",
+            "failed_before": "2030-01-01",
+            "before": ANY_ID["before"],
+            "limit": "10",
+        },
     }
+    statements = {**load("overview"), **load("failures")}
 
     for mode, (name, values) in product(MODES, asked.items()):
-        plan = await explain(session, load("overview")[name], values, mode)
+        plan = await explain(session, statements[name], values, mode)
         assert buffers(plan) < 300, (mode, name, buffers(plan))
 
 

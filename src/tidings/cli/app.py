@@ -16,6 +16,7 @@ GROUPS = {
     "workflows": "Workflows: apply definitions from files, show and remove them.",
     "executions": "Executions: list, show, watch, stop and repeat them.",
     "dead-letters": "Dead letters: executions that failed for good.",
+    "failures": "What failed, grouped by what went wrong, and starting a group again.",
     "contacts": "The people to write to.",
     "sequences": "Sequences: messages to a contact over time.",
     "rules": "Rules: what is sent when something happens, over which channel, to whom.",

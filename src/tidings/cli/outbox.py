@@ -1,5 +1,6 @@
 """`tidings outbox`: what was sent, and what nobody knows."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from tidings.domain.flow.item import Channel, ItemStatus
 
 if TYPE_CHECKING:
     from tidings.engine import Resolution
-    from tidings.views.outbox import Item, ItemDetail
+    from tidings.views.outbox import Item, ItemDetail, ResolvedItems
 
 app = typer.Typer()
 
@@ -104,11 +105,52 @@ async def show(at: InWorkspace, item_id: ItemId) -> "ItemDetail":
     return await at.engine.outbox.get(at.workspace, item_id)
 
 
-def _say_resolved(done: "tuple[ItemDetail, Resolution]") -> None:
-    print_line(f"{done[0].id} is no longer in doubt: {done[1]}")
+@dataclass(frozen=True, slots=True)
+class ChosenDoubt:
+    """Which items in doubt."""
+
+    ids: Annotated[list[UUID] | None, typer.Argument(metavar="ID…", help="Items.", show_default=False)] = None
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="All that match, as provider=smtp, channel=email, run=ID or olderThan=PT1H; may be repeated.",
+            show_default=False,
+        ),
+    ] = None
+    everything: Annotated[bool, typer.Option("--all", help="Everything in doubt in the workspace.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many there are.")] = False
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.ids, self.where, self.everything))) != 1:
+            raise typer.BadParameter("name items, or choose them by --where, or say --all alone")
+
+
+def _say_resolved(done: "tuple[ItemDetail | ResolvedItems, Resolution]") -> None:
+    from tidings.views.outbox import ResolvedItems
+
+    found, outcome = done
+    if not isinstance(found, ResolvedItems):
+        print_line(f"{found.id} is no longer in doubt: {outcome}")
+        return
+    verb = "would be" if found.dry_run else "are"
+    print_line(f"{found.resolved:,} {verb} no longer in doubt: {outcome}")
+    for provider, count in found.by_provider.items():
+        print_line(f"  {count:,} through {provider}")
+    if found.refused:
+        print_line(f"{found.refused:,} left alone: a call is under way, or the doubt has ended by itself")
+    if found.not_found:
+        print_line(f"{found.not_found:,} are not in doubt, or not there")
+    if not found.complete:
+        print_line("there are more: say it again for the next of them", style="yellow")
 
 
 @command(app, shows=_say_resolved, answers=lambda done: done[0])
-async def resolve(at: Acting, item_id: ItemId, word: OfItem) -> "tuple[ItemDetail, Resolution]":
-    """End the doubt about one item by a person's word (audited)."""
-    return await at.engine.outbox.resolve(at.by, item_id, word.outcome, word.note), word.outcome
+async def resolve(at: Acting, chosen: ChosenDoubt, word: OfItem) -> "tuple[ItemDetail | ResolvedItems, Resolution]":
+    """End the doubt about items by a person's word (audited): about one, about some, or about all that match."""
+    from tidings.resources.outbox import read_doubt
+
+    if chosen.ids and len(chosen.ids) == 1 and not chosen.dry_run:
+        return await at.engine.outbox.resolve(at.by, chosen.ids[0], word.outcome, word.note), word.outcome
+    which = chosen.ids or read_doubt(chosen.where or [])
+    resolved = await at.engine.outbox.resolve_many(at.by, which, word.outcome, word.note, dry_run=chosen.dry_run)
+    return resolved, word.outcome

@@ -19,6 +19,7 @@ from tidings.client.enrollments import Enrollments
 from tidings.client.errors import WaitTimeout
 from tidings.client.events import Events
 from tidings.client.executions import DeadLetters, Executions
+from tidings.client.failures import FailuresClient
 from tidings.client.functions import FunctionAddresses
 from tidings.client.keys import Keys
 from tidings.client.overview import OverviewClient
@@ -68,6 +69,7 @@ class Client:
         self.audiences = Audiences(transport)
         self.executions = Executions(transport)
         self.dead_letters = DeadLetters(transport)
+        self.failures = FailuresClient(transport)
         self.contacts = Contacts(transport)
         self.sequences = Sequences(transport)
         self.rules = Rules(transport)

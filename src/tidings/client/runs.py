@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Literal
 from uuid import UUID
 
 from tidings.client.errors import WaitTimeout
 from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to, read
-from tidings.views.outbox import HistoryLine, Resolved
+from tidings.views.outbox import HistoryLine, Resolved, ResolvedItems
 from tidings.views.outbox import ItemDetail as Item
 from tidings.views.pages import Everything
 from tidings.views.runs import Job, JobHistoryLine, Retry, Run, TraceLine
@@ -197,3 +197,19 @@ class Outbox:
         body = {"outcome": outcome, "note": note}
         request = ApiRequest("POST", path_to(OUTBOX, id, "resolve"), body, repeatable=False)
         return await self._transport.ask(request, Item)
+
+    async def resolve_many(
+        self,
+        outcome: Outcome,
+        note: str,
+        *,
+        ids: Sequence[UUID | str] | None = None,
+        where: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+    ) -> ResolvedItems:
+        """End the doubt about named items, or about all that match `provider`, `channel`, `runId` and `olderThan`."""
+        chosen = {"ids": None if ids is None else [str(id) for id in ids], "where": where}
+        body = {"outcome": outcome, "note": note, "dryRun": dry_run, **chosen}
+        return await self._transport.ask(
+            ApiRequest("POST", f"{OUTBOX}/resolve", body, repeatable=dry_run), ResolvedItems
+        )

@@ -19,6 +19,7 @@ from tidings.http import (
     enrollments,
     events,
     executions,
+    failures,
     functions,
     functions_endpoint,
     health,
@@ -59,7 +60,7 @@ from tidings.http.streams import Streams
 from tidings.version import __version__
 
 RESOURCES = (
-    overview,
+    *(overview, failures),
     *(workflows, drafts, node_types, previews, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),

@@ -32,7 +32,13 @@ from tidings.http.errors import PROBLEM_JSON, TITLES
 from tidings.http.preview_requests import GivenContactPreview, GivenMessagePreview
 from tidings.http.resource import ViewRoute
 from tidings.http.rule_requests import GivenCancel, GivenEvent, GivenRule
-from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry
+from tidings.http.run_requests import (
+    GivenFailureReplay,
+    GivenManyResolutions,
+    GivenResolution,
+    GivenResolutions,
+    GivenRetry,
+)
 from tidings.http.segment_requests import ChangedSegment, GivenSegment
 from tidings.http.sender_requests import ChangedSender, GivenSender
 from tidings.http.sequence_requests import ChangedSequence, ChangedStep, GivenSequence, GivenStep
@@ -79,6 +85,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenSender, ChangedSender, NewTemplate, ChangedTemplate, GivenTemplatePreview),
     *(GivenSignIn, GivenRedeem, ChangedOwnUser, GivenUser, ChangedUser),
+    *(GivenFailureReplay, GivenManyResolutions),
     *(GivenRetry, GivenResolution, GivenResolutions, GivenMessagePreview, GivenContactPreview),
     *(
         GivenWorkspaceSettings,

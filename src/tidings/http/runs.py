@@ -1,6 +1,7 @@
 """/v1/runs and /v1/outbox: what became of a deploy, of each of its items, and what people decide about them."""
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -8,7 +9,9 @@ from fastapi import Depends, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from tidings.domain.campaigns.run import RunStatus
+from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.flow.item import Channel, ItemStatus
+from tidings.domain.timing import parse_duration
 from tidings.engine import Resolution
 from tidings.http.access import Operator, RequestContext, WorkReader
 from tidings.http.answers import JSON, answer, encode
@@ -16,12 +19,18 @@ from tidings.http.bodies import body_of
 from tidings.http.edge import give_time
 from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, OfContact, takes
 from tidings.http.resource import resource_router
-from tidings.http.run_requests import GivenResolution, GivenResolutions, GivenRetry, GivenRetryFilter
+from tidings.http.run_requests import (
+    GivenManyResolutions,
+    GivenResolution,
+    GivenResolutions,
+    GivenRetry,
+    GivenRetryFilter,
+)
 from tidings.http.view_schemas import reference
-from tidings.resources.outbox import OutboxFilter
+from tidings.resources.outbox import DoubtFilter, OutboxFilter
 from tidings.resources.run_trace import csv_header, csv_lines
 from tidings.resources.runs import RetryFilter, TraceFilter
-from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
+from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved, ResolvedItems
 from tidings.views.pages import Everything, Page
 from tidings.views.runs import Job, JobHistoryLine, Retry, Run, Trace, TraceLine
 
@@ -205,6 +214,41 @@ async def list_contact_items(
 async def get_item(context: WorkReader, id: UUID) -> ItemDetail:
     """One item with what was sent, what went wrong with it, and what people did about it."""
     return await context.engine.outbox.get(context.workspace, id)
+
+
+@router.post("/v1/outbox/resolve", tags=["Outbox"], openapi_extra=takes(GivenManyResolutions))
+async def resolve_items(
+    context: Operator, body: Annotated[GivenManyResolutions, Depends(body_of(GivenManyResolutions))]
+) -> ResolvedItems:
+    """End the doubt about named items, or about all that match, up to 10,000 at a time; a dry run only counts them.
+
+    Each is resolved as it would be alone, with its line in the audit log: one with a call under way is left as it is.
+    """
+    which = _doubtful(body)
+    return await context.engine.outbox.resolve_many(
+        context.caller, which, Resolution(body.outcome), body.note, dry_run=body.dry_run
+    )
+
+
+def _doubtful(body: GivenManyResolutions) -> DoubtFilter | list[UUID]:
+    """Return which items are meant: the named ones or those that match, but never all for want of a word."""
+    if (body.ids is None) is (body.where is None):
+        raise FieldsInvalid([Problem("where", "give either ids or where; where: {} means everything in doubt")])
+    if body.ids is not None:
+        return body.ids
+    where = body.where
+    return (
+        DoubtFilter()
+        if where is None
+        else DoubtFilter(where.provider, where.channel, where.run_id, _age(where.older_than))
+    )
+
+
+def _age(text: str | None) -> timedelta | None:
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise FieldsInvalid([Problem("where.olderThan", str(error))]) from None
 
 
 @router.post("/v1/outbox/{id:uuid}/resolve", tags=["Outbox"], openapi_extra=takes(GivenResolution))

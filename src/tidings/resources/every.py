@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tidings.resources.enrollments import Enrollments
     from tidings.resources.events import Events
     from tidings.resources.executions import Executions
+    from tidings.resources.failures import Failures
     from tidings.resources.functions import Functions
     from tidings.resources.health import Health
     from tidings.resources.outbox import Outbox
@@ -84,6 +85,7 @@ class Resources:
     secrets: Part["Secrets"] = Part("tidings.resources.secrets:Secrets")
     providers: Part["Providers"] = Part("tidings.resources.providers:Providers")
     waiting: Part["Waiting"] = Part("tidings.resources.waiting:Waiting")
+    failures: Part["Failures"] = Part("tidings.resources.failures:Failures")
     overview: Part["Overviews"] = Part("tidings.resources.overview:Overviews", "connections", "waiting")
     health: Part["Health"] = Part("tidings.resources.health:Health")
     access: Part["Access"] = Part("tidings.resources.access:Access")

@@ -22,7 +22,15 @@ from tidings.views.contacts import ContactName
 from tidings.views.keys import AuditLine
 from tidings.views.outbox import Item
 
-__all__ = ["name_contacts", "name_definitions", "name_executions", "name_items", "name_subjects"]
+__all__ = [
+    "name_contacts",
+    "name_definitions",
+    "name_executions",
+    "name_items",
+    "name_providers",
+    "name_runs",
+    "name_subjects",
+]
 
 Name = TypeVar("Name")
 AnyItem = TypeVar("AnyItem", bound=Item)
@@ -43,6 +51,11 @@ async def name_executions(kernel: Kernel, workspace: Workspace, ids: Iterable[UU
     return await _in_their_shards(kernel, workspace.tenant, ids, names.name_executions)
 
 
+async def name_runs(kernel: Kernel, workspace: Workspace, ids: Iterable[UUID | None]) -> Names:
+    """Return the names of the campaigns of runs."""
+    return await _in_their_shards(kernel, workspace.tenant, ids, names.name_runs)
+
+
 async def name_definitions(kernel: Kernel, workspace: Workspace, ids: Iterable[UUID | None]) -> Names:
     """Return the names of workflows, sequences, campaigns, segments, rules and keys."""
     return await _definitions(kernel, workspace.tenant, ids)
@@ -53,7 +66,7 @@ async def name_items(kernel: Kernel, workspace: Workspace, items: Sequence[AnyIt
     tenant = workspace.tenant
     contacts, through, executions, runs, events = await asyncio.gather(
         name_contacts(kernel, workspace, [one.contact_id for one in items]),
-        _connections(kernel, workspace, [one.provider for one in items]),
+        name_providers(kernel, workspace, [one.provider for one in items]),
         _in_their_shards(kernel, tenant, [one.execution_id for one in items], names.name_executions),
         _in_their_shards(kernel, tenant, [one.run_id for one in items], names.name_runs),
         _in_their_shards(kernel, tenant, [one.event_id for one in items], names.name_events),
@@ -91,7 +104,7 @@ async def name_subjects(kernel: Kernel, tenant: str, lines: Sequence[AuditLine])
     return [structs.replace(line, subject_name=named.get(line.subject_id)) for line in lines]
 
 
-async def _connections(kernel: Kernel, workspace: Workspace, providers: Iterable[str]) -> Mapping[str, str]:
+async def name_providers(kernel: Kernel, workspace: Workspace, providers: Iterable[str]) -> Mapping[str, str]:
     """Return the names of the connections that some providers' names stand for."""
     ids = {name: id for name in providers if (id := connection_id(name))}
     if not ids:

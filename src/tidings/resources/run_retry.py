@@ -68,9 +68,17 @@ async def plan_retry(kernel: Kernel, workspace: Workspace, run_id: UUID, where: 
 
 
 async def start_retry(
-    kernel: Kernel, caller: Caller, run_id: UUID, where: RetryFilter, idempotency_key: str | None
+    kernel: Kernel,
+    caller: Caller,
+    run_id: UUID,
+    where: RetryFilter,
+    idempotency_key: str | None,
+    rate_per_minute: int | None = None,
 ) -> tuple[Started, Retry]:
-    """Start a run of what failed; the same key returns the same run. Of two at once, one raises Conflict."""
+    """Start a run of what failed; the same key returns the same run. Of two at once, one raises Conflict.
+
+    A rate replaces the old run's, where that is not slower.
+    """
     if idempotency_key is not None:
         existing = await find_run(kernel, caller.workspace, idempotency_key)
         if existing is not None:
@@ -88,7 +96,7 @@ async def start_retry(
         channel=old.channel,
         content=old.content,
         content_id=old.content_id,
-        rate_per_minute=old.rate,
+        rate_per_minute=min((rate for rate in (old.rate, rate_per_minute) if rate), default=None),
         retry=RetriedRun(run_id, where.error, where.ids, last),
         data=old.data,
         is_test=old.is_test,

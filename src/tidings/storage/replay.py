@@ -45,14 +45,16 @@ async def tried_items(tx: Tx, *, shard: Shard, ids: Sequence[UUID]) -> Mapping[U
     """The items of executions, by execution."""
 
 
-async def enqueue_reopened(tx: Tx, *, shard: Shard, lanes: Mapping[UUID, Lane], now: datetime) -> set[UUID]:
-    """Make executions due; return those that no worker holds."""
+async def enqueue_reopened(
+    tx: Tx, *, shard: Shard, lanes: Mapping[UUID, Lane], due_at: Mapping[UUID, datetime], now: datetime
+) -> set[UUID]:
+    """Make executions due, at once where no time is given; return those that no worker holds."""
     rows = await tx.fetch(
         _SQL["enqueue_reopened"],
         shard=shard,
         ids=list(lanes),
         lanes=list(lanes.values()),
-        now=now,
+        due_at=[due_at.get(id, now) for id in lanes],
         fence=fence_above_all(now),
     )
     return {row["id"] for row in rows}

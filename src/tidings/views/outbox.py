@@ -82,5 +82,15 @@ class Resolved(View, frozen=True, kw_only=True):
     ] = 0
 
 
+class ResolvedItems(Resolved, frozen=True, kw_only=True):
+    """The result of a person's decision about many items in doubt, or what it would be."""
+
+    not_found: Annotated[int, doc("Named items that are not in doubt, or are not there.", 0)] = 0
+    by_provider: Annotated[Mapping[str, int], doc(example={"smtp": 12})] = {}
+    items: Annotated[Sequence[Id], doc("The first hundred of them.")] = ()
+    complete: Annotated[bool, doc("False if more match than one call resolves: ask again.", True)] = True
+    dry_run: bool = False
+
+
 ByError = Mapping[str, int]
 """The number of failures for each error."""

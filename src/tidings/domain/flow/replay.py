@@ -65,8 +65,8 @@ class ReplayRefused(msgspec.Struct, frozen=True):
     reason: str
 
 
-def reopen(failed: FailedExecution, items: Sequence[TriedItem], now: datetime) -> Reopening | ReplayRefused:
-    """Decide about one failed execution and its items.
+def reopen(failed: FailedExecution, items: Sequence[TriedItem], due_at: datetime) -> Reopening | ReplayRefused:
+    """Decide about one failed execution and its items; the node that failed is due at the given time.
 
     An item in doubt of an idempotent function stays so: the worker that claims the execution next calls for it again.
     """
@@ -74,7 +74,7 @@ def reopen(failed: FailedExecution, items: Sequence[TriedItem], now: datetime) -
         return refused
     frontier, node = failed.frontier, failed.error_node
     requeued, forgotten = _again(items, {ready.node for ready in frontier.ready}, failed.idempotent)
-    ready = tuple(Ready(one.node, now) if one.node == node else one for one in frontier.ready)
+    ready = tuple(Ready(one.node, due_at) if one.node == node else one for one in frontier.ready)
     first = min(ready, key=lambda one: (one.due_at, one.node != node), default=None)
     return Reopening(
         frontier=Frontier(ready, frontier.arrived, frontier.dead),

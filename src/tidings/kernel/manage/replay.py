@@ -36,9 +36,19 @@ class Replayed:
 
 
 async def replay_executions(
-    kernel: Kernel, caller: Caller, shard: Shard, ids: Sequence[UUID], *, dry_run: bool = False
+    kernel: Kernel,
+    caller: Caller,
+    shard: Shard,
+    ids: Sequence[UUID],
+    *,
+    due_at: Mapping[UUID, datetime] | None = None,
+    dry_run: bool = False,
 ) -> Replayed:
-    """Reopen executions of one shard in one transaction, or in a dry run only decide about them."""
+    """Reopen executions of one shard in one transaction, or in a dry run only decide about them.
+
+    Each goes on at its `due_at`, or at once.
+    """
+    due_at = due_at or {}
     now = await kernel.clock.now()
     # Made once: after an unknown commit they tell which executions this call reopened.
     entries = {id: kernel.new_id(bucket_of_id(id), now) for id in ids}
@@ -46,10 +56,10 @@ async def replay_executions(
     async def write(tx: Tx) -> Replayed:
         leased = await replay.lock_queue_rows(tx, shard=shard, ids=ids)
         failed = await replay.lock_failed_executions(tx, shard=shard, workspace=caller.workspace, ids=ids)
-        decisions = await _decide(kernel, tx, shard, failed, leased, now)
+        decisions = await _decide(kernel, tx, shard, failed, leased, {id: due_at.get(id, now) for id in failed})
         reopenings = {id: one for id, one in decisions.items() if isinstance(one, Reopening)}
         if not dry_run:
-            reopenings = await _reopen(tx, shard, reopenings, failed, now)
+            reopenings = await _reopen(tx, shard, reopenings, failed, due_at, now)
             audit_entries = [
                 AuditEntry("execution", id, "replayed", _detail(failed[id], one), entries[id])
                 for id, one in reopenings.items()
@@ -71,12 +81,12 @@ async def _decide(
     shard: Shard,
     failed: Mapping[UUID, FailedExecution],
     leased: Mapping[UUID, bool],
-    now: datetime,
+    due_at: Mapping[UUID, datetime],
 ) -> Mapping[UUID, Reopening | ReplayRefused]:
     items = await replay.tried_items(tx, shard=shard, ids=list(failed))
     await load_graphs(kernel, tx, {one.version_id for one in failed.values() if one.version_id})
     return {
-        id: BUSY if leased.get(id) else reopen(_with_idempotent(kernel, one), items.get(id, []), now)
+        id: BUSY if leased.get(id) else reopen(_with_idempotent(kernel, one), items.get(id, []), due_at[id])
         for id, one in failed.items()
     }
 
@@ -86,11 +96,16 @@ def _with_idempotent(kernel: Kernel, failed: FailedExecution) -> FailedExecution
 
 
 async def _reopen(
-    tx: Tx, shard: Shard, wanted: Mapping[UUID, Reopening], failed: Mapping[UUID, FailedExecution], now: datetime
+    tx: Tx,
+    shard: Shard,
+    wanted: Mapping[UUID, Reopening],
+    failed: Mapping[UUID, FailedExecution],
+    due_at: Mapping[UUID, datetime],
+    now: datetime,
 ) -> dict[UUID, Reopening]:
     """Write the reopenings; return those that no worker took at the last moment."""
     lanes = {id: failed[id].lane for id in wanted}
-    free = await replay.enqueue_reopened(tx, shard=shard, lanes=lanes, now=now)
+    free = await replay.enqueue_reopened(tx, shard=shard, lanes=lanes, due_at=due_at, now=now)
     reopened = {id: one for id, one in wanted.items() if id in free}
     await replay.requeue_items(tx, shard=shard, ids=[item for one in reopened.values() for item in one.requeued])
     await replay.forget_items(tx, shard=shard, ids=[item for one in reopened.values() for item in one.forgotten])

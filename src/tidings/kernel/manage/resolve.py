@@ -31,8 +31,7 @@ class Resolution(StrEnum):
 
 async def resolve_item(kernel: Kernel, caller: Caller, id: UUID, outcome: Resolution, note: str) -> None:
     """End the doubt about an item by a person's word."""
-    if not note.strip():
-        raise InputInvalid("a note is needed: say what shows that this is so")
+    check_note(note)
     shard, now = kernel.shard_of(id), await kernel.clock.now()
     entry = kernel.new_id(bucket_of_id(id), now)  # made once: after an unknown commit it tells that this call committed
 
@@ -55,6 +54,12 @@ async def resolve_item(kernel: Kernel, caller: Caller, id: UUID, outcome: Resolu
 
     item = await kernel.db.persist(write)
     kernel.notifier.tell(shard, Lane.CAMPAIGNS if item.run_id else Lane.TRANSACTIONAL)
+
+
+def check_note(note: str) -> None:
+    """Refuse a decision that nobody could check later."""
+    if not note.strip():
+        raise InputInvalid("a note is needed: say what shows that this is so")
 
 
 def _status(item: FoundItem, outcome: Resolution) -> ItemStatus:

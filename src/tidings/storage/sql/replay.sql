@@ -31,12 +31,12 @@ select o.execution_id, o.id, o.node, o.status, o.in_doubt, o.marked_attempt as m
 -- Inserts the rows of reopened executions. A fence must be above every earlier one, or a worker from before would
 -- take the new lease for its own. A row that a worker holds is refused: its release would undo the reopening.
 insert into queue as held (shard, id, kind, lane, due_at, workspace_hash, fence)
-select e.shard, e.id, 'execution', t.lane, :now, workspace_hash(e.tenant_id, e.workspace_id), :fence
-  from unnest(:ids::uuid[], :lanes::smallint[]) as t(id, lane)
+select e.shard, e.id, 'execution', t.lane, t.due_at, workspace_hash(e.tenant_id, e.workspace_id), :fence
+  from unnest(:ids::uuid[], :lanes::smallint[], :due_at::timestamptz[]) as t(id, lane, due_at)
   join executions e on e.shard = :shard and e.id = t.id
  where e.shard = :shard
     on conflict (shard, id) do update
-   set due_at = :now, fence = held.fence + 1, wake = false, stop = null, crashes = 0
+   set due_at = excluded.due_at, fence = held.fence + 1, wake = false, stop = null, crashes = 0
  where not held.leased
 returning held.id;
 
