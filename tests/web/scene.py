@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidings.domain.sequences.sequence import SequenceStatus
+from tidings.views.sequences import SequenceStatus
 
 from tests.web.people import HOME, by
 from tidings.domain.flow.outcome import Rejected, Unknown
@@ -60,7 +60,13 @@ async def fill(engine: Engine, provider: FakeProvider) -> Scene:
     )
     run = await engine.campaigns.deploy(by(), campaign.id, idempotency_key="spring-1")
     rule = await engine.rules.create(
-        by(), {"trigger": "quote", "channel": "email", "audience": "lead", "steps": [{"template": content}]}
+        by(),
+        {
+            "trigger": "quote",
+            "channel": "email",
+            "audience": "lead",
+            "steps": [{"template": {"subject": "Your quote", "body": "Here it is"}}],
+        },
     )
     await engine.events.send(by(), {"trigger": "quote", "idempotencyKey": "q-1", "lead": {"contactId": str(ada.id)}})
     [event] = (await engine.events.list(HOME, limit=1)).items

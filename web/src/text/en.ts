@@ -133,7 +133,7 @@ export const en = {
     resting: "Providers that rest",
     restingAbout: "They refused or were out of reach. Messages wait and go out by themselves.",
     until: "until",
-    waiting: "What nobody does",
+    waiting: "Held up",
     waitingAbout: "Work that waits for a provider or a worker that is not there.",
     allWell: "No provider rests, and nothing waits for one that is missing.",
     connections: "Connections",
