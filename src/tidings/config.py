@@ -179,7 +179,7 @@ def _meant(given: str, written: Callable[[str], str]) -> str:
 def _is_secret(name: str, value: object) -> bool:
     """Whether a value must not be read by others: a key, or a URL with a password."""
     if _READERS[name] is not _secret:
-        return False
+        return name == "oidc" and "client_secret" in str(value)
     if not name.endswith("_url"):
         return True
     login = str(value).partition("?")[0].rpartition("@")[0].partition("://")[2]
@@ -367,7 +367,7 @@ def _oidc(source: str, value: object) -> Mapping[str, OidcLogin]:
         try:
             found[name] = read_login(name, one)
         except ValueError as error:
-            raise ConfigInvalid(f"{source}: {name!r} {error}") from error
+            raise ConfigInvalid(f"{source} has {name!r}, which {error}") from error
     return found
 
 
