@@ -73,6 +73,10 @@ def _print_published(found: "Publication") -> None:
     print_table("executions", rows, empty="nothing is under way")
 
 
+def _print_deleted(draft: "Drafted") -> None:
+    print_line(f"the draft of {draft.name} is thrown away")
+
+
 @command(app, "list", shows=table("drafts", _row, empty="there is no draft"))
 async def list_drafts(at: InWorkspace, listed: Listed) -> "list[ListedDraft]":
     """List drafts, those of the newest workflows first."""
@@ -116,7 +120,7 @@ async def publish(at: Acting, workflow: Workflow) -> "Publication":
 
 @command(
     app,
-    shows=lambda draft: print_line(f"the draft of {draft.name} is thrown away"),
+    shows=_print_deleted,
     answers=deleted,
     asks=lambda workflow: f"Throw away the draft of {workflow}?",
 )
