@@ -47,9 +47,7 @@ NAMES = {
     "sign_out_everywhere": "signOutEverywhere",
     "count_campaign_audience": "count",
     "count_segment_audience": "count",
-    "sign_in": "signIn",
-    "sign_out": "signOut",
-    "sign_out_everywhere": "signOutEverywhere",
+    "resolve_items": "resolveMany",
     "update_own_user": "updateUser",
 }
 """Methods whose name does not follow from their address."""

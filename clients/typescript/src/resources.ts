@@ -33,6 +33,9 @@ import type {
   Execution,
   ExecutionPath,
   Explained,
+  Failure,
+  FailureGroups,
+  FailureReplay,
   FunctionAddress,
   FunctionHost,
   Funnel,
@@ -52,8 +55,10 @@ import type {
   GivenEnrollmentStatuses,
   GivenErasure,
   GivenEvent,
+  GivenFailureReplay,
   GivenFunction,
   GivenKey,
+  GivenManyResolutions,
   GivenMessagePreview,
   GivenNamedTrigger,
   GivenPreview,
@@ -103,6 +108,7 @@ import type {
   PublishedVersion,
   Replay,
   Resolved,
+  ResolvedItems,
   Retry,
   Rule,
   RuleMatrix,
@@ -140,6 +146,31 @@ export class OverviewResource extends Resource {
    */
   get(query: Query<"GET /v1/overview"> = {}, options: Options = {}): Promise<Overview> {
     return this.http.call("GET /v1/overview", { ...options, query });
+  }
+}
+
+/** `failures`: what is under /v1/failures. */
+export class FailuresResource extends Resource {
+  /**
+   * What failed, grouped by its error without numbers, ids, addresses and quoted values; the latest first.
+   * Executions that failed, and messages of campaigns, of events, and of executions that went on without them.
+   */
+  list(query: Query<"GET /v1/failures"> = {}, options: Options = {}): Promise<FailureGroups> {
+    return this.http.call("GET /v1/failures", { ...options, query });
+  }
+
+  /** The failures of one group, the latest first; a page may be short although another follows it. */
+  items(id: string, query: Query<"GET /v1/failures/{id}/items"> = {}, options: Options = {}): Pages<Failure> {
+    return this.http.pages("GET /v1/failures/{id}/items", { ...options, path: { id }, query });
+  }
+
+  /**
+   * Start a group again as far as it may be, under the same keys, at most so many a minute. Executions go on
+   * where they failed, messages of campaigns go out in retries of their runs. What may have arrived, was tried
+   * again before, or is of an event is left alone, and told with the reason.
+   */
+  replay(id: string, body: GivenFailureReplay = {}, options: Options = {}): Promise<FailureReplay> {
+    return this.http.call("POST /v1/failures/{id}/replay", { ...options, path: { id }, body });
   }
 }
 
@@ -691,6 +722,15 @@ export class OutboxResource extends Resource {
     return this.http.call("GET /v1/outbox/{id}", { ...options, path: { id } });
   }
 
+  /**
+   * End the doubt about named items, or about all that match, up to 10,000 at a time; a dry run only counts
+   * them. Each is resolved as it would be alone, with its line in the audit log: one with a call under way is
+   * left as it is.
+   */
+  resolveMany(body: GivenManyResolutions, options: Options = {}): Promise<ResolvedItems> {
+    return this.http.call("POST /v1/outbox/resolve", { ...options, body });
+  }
+
   /** End the doubt about an item: it was sent, is to be sent again, or failed. */
   resolve(id: string, body: GivenResolution, options: Options = {}): Promise<ItemDetail> {
     return this.http.call("POST /v1/outbox/{id}/resolve", { ...options, path: { id }, body });
@@ -1155,6 +1195,7 @@ export class TriggersResource extends Resource {
 /** Every resource of the API. */
 export class Resources {
   readonly overview: OverviewResource;
+  readonly failures: FailuresResource;
   readonly workflows: WorkflowsResource;
   readonly nodeTypes: NodeTypesResource;
   readonly previews: PreviewsResource;
@@ -1192,6 +1233,7 @@ export class Resources {
 
   constructor(protected readonly http: Http) {
     this.overview = new OverviewResource(http);
+    this.failures = new FailuresResource(http);
     this.workflows = new WorkflowsResource(http);
     this.nodeTypes = new NodeTypesResource(http);
     this.previews = new PreviewsResource(http);

@@ -695,6 +695,80 @@ export interface ExportedExecution {
   history: HistoryLine[];
 }
 
+/** An execution that failed, or a message of a run, an event, or an execution that went on without it. */
+export interface Failure {
+  /** Of the execution, or of the item. */
+  id: Id;
+  /** When it failed. */
+  at: Time;
+  error: string;
+  channel: Channel | null;
+  provider: string | null;
+  recipient: string | null;
+  contactId: Id | null;
+  /** The contact's names; null once the contact is deleted. */
+  contact: ContactName | null;
+  workflowName: string | null;
+  campaignName: string | null;
+  node: string | null;
+  executionId: Id | null;
+  itemId: Id | null;
+  runId: Id | null;
+  eventId: Id | null;
+}
+
+/** Everything that failed with the same error, but for its numbers, ids, addresses and quoted values. */
+export interface FailureGroup {
+  /** Of the text: the same in every workspace and at every time. */
+  id: Id;
+  /** The error without what is different each time. */
+  text: string;
+  /** The latest error as it was. */
+  example: string;
+  count: number;
+  /** The contacts and addresses it happened to. */
+  people: number;
+  firstAt: Time;
+  lastAt: Time;
+  channels: Channel[];
+  providers: string[];
+  /** The names of workflows and sequences. */
+  workflows: string[];
+  campaigns: string[];
+}
+
+/** The groups, the latest first; of very many failures only the latest are looked at. */
+export interface FailureGroups {
+  data: FailureGroup[];
+  /** Since when failures are looked at. */
+  since: Time;
+  /** False if there were more failures than one answer looks at. */
+  complete: boolean;
+}
+
+/** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
+export interface FailureList {
+  data: Failure[];
+  nextCursor: string | null;
+}
+
+/** What of a group was started again, or would be, and what cannot be. */
+export interface FailureReplay {
+  /** Executions that go on where they failed. */
+  executions: number;
+  /** Messages of campaigns that are tried again, in new runs. */
+  items: number;
+  /** Those runs. */
+  runs: Id[];
+  /** How many were left alone, by the reason. */
+  refused: Record<string, number>;
+  /** With a rate: when the last of the executions is due. */
+  lastAt: Time | null;
+  /** False if the group has more: ask again. */
+  complete: boolean;
+  dryRun: boolean;
+}
+
 /** What happened to a step for one contact, or will: the states of a log, and two for steps that have no log. */
 export type Fate = "completed" | "failed" | "never" | "pending" | "planned" | "skipped";
 
@@ -1065,6 +1139,16 @@ export interface GivenDeploy {
   idempotencyKey?: string | null;
 }
 
+/** Which items in doubt; what is left out does not matter. */
+export interface GivenDoubtFilter {
+  /** A connection's name, or a provider's. */
+  provider?: string | null;
+  channel?: Channel | null;
+  runId?: Id | null;
+  /** First called so long ago: ISO 8601, as `PT1H`. */
+  olderThan?: string | null;
+}
+
 /**
  * Whom to enroll: filters are joined by "and" and united with `contactIds`; exclusions are removed. An audience
  * that names nobody is refused: for everyone say `all`.
@@ -1162,6 +1246,15 @@ export interface GivenEvent {
   variables?: Record<string, unknown> | null;
 }
 
+/** Start again what failed in one way; a dry run only says what it would start. */
+export interface GivenFailureReplay {
+  /** Only what failed at this time or later. */
+  since?: string | null;
+  /** How many at most in a minute. */
+  perMinute?: number | null;
+  dryRun?: boolean;
+}
+
 /** Which dead letters; what is left out does not matter. */
 export interface GivenFilter {
   /** Name or id. */
@@ -1204,6 +1297,15 @@ export interface GivenLimits {
   perDomain?: Record<string, GivenRates> | null;
   /** The most messages on the first day, the second day, and so on. */
   warmUp?: number[] | null;
+}
+
+/** A person's decision about items in doubt: the named ones, or all that match. A dry run only counts them. */
+export interface GivenManyResolutions {
+  outcome: "sent" | "resend" | "failed";
+  note: string;
+  ids?: Id[] | null;
+  where?: GivenDoubtFilter | null;
+  dryRun?: boolean;
 }
 
 /** The message, in Liquid: the fields that its channel has. */
@@ -2388,6 +2490,21 @@ export interface Resolved {
   refused: number;
 }
 
+/** The result of a person's decision about many items in doubt, or what it would be. */
+export interface ResolvedItems {
+  resolved: number;
+  /** Items left as they were: a call was under way, or the doubt had ended by itself. */
+  refused: number;
+  /** Named items that are not in doubt, or are not there. */
+  notFound: number;
+  byProvider: Record<string, number>;
+  /** The first hundred of them. */
+  items: Id[];
+  /** False if more match than one call resolves: ask again. */
+  complete: boolean;
+  dryRun: boolean;
+}
+
 /** A provider of the workspace that no worker calls for a while. */
 export interface Resting {
   /** The provider, or the workspace's name for the connection. */
@@ -3106,6 +3223,44 @@ export interface Operations {
     };
     body: undefined;
     answer: Overview;
+  };
+  /**
+   * What failed, grouped by its error without numbers, ids, addresses and quoted values; the latest first.
+   * Executions that failed, and messages of campaigns, of events, and of executions that went on without them.
+   */
+  "GET /v1/failures": {
+    path: {};
+    query: {
+      /** Only what failed at this time or later, in ISO 8601; without it, a week ago. */
+      since?: string | null;
+    };
+    body: undefined;
+    answer: FailureGroups;
+  };
+  /** The failures of one group, the latest first; a page may be short although another follows it. */
+  "GET /v1/failures/{id}/items": {
+    path: { id: string };
+    query: {
+      /** How many at most. */
+      limit?: number;
+      /** `nextCursor` of the page before. */
+      cursor?: string | null;
+      /** Only what failed at this time or later, in ISO 8601; without it, a week ago. */
+      since?: string | null;
+    };
+    body: undefined;
+    answer: FailureList;
+  };
+  /**
+   * Start a group again as far as it may be, under the same keys, at most so many a minute. Executions go on
+   * where they failed, messages of campaigns go out in retries of their runs. What may have arrived, was tried
+   * again before, or is of an event is left alone, and told with the reason.
+   */
+  "POST /v1/failures/{id}/replay": {
+    path: { id: string };
+    query: {};
+    body: GivenFailureReplay;
+    answer: FailureReplay;
   };
   /** Make a workflow; every problem of its definition is reported at once. */
   "POST /v1/workflows": {
@@ -3956,6 +4111,17 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: ItemDetail;
+  };
+  /**
+   * End the doubt about named items, or about all that match, up to 10,000 at a time; a dry run only counts
+   * them. Each is resolved as it would be alone, with its line in the audit log: one with a call under way is
+   * left as it is.
+   */
+  "POST /v1/outbox/resolve": {
+    path: {};
+    query: {};
+    body: GivenManyResolutions;
+    answer: ResolvedItems;
   };
   /** End the doubt about an item: it was sent, is to be sent again, or failed. */
   "POST /v1/outbox/{id}/resolve": {

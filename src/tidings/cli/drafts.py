@@ -73,10 +73,6 @@ def _print_published(found: "Publication") -> None:
     print_table("executions", rows, empty="nothing is under way")
 
 
-def _print_deleted(draft: "Drafted") -> None:
-    print_line(f"the draft of {draft.name} is thrown away")
-
-
 @command(app, "list", shows=table("drafts", _row, empty="there is no draft"))
 async def list_drafts(at: InWorkspace, listed: Listed) -> "list[ListedDraft]":
     """List drafts, those of the newest workflows first."""
@@ -118,9 +114,13 @@ async def publish(at: Acting, workflow: Workflow) -> "Publication":
     return await at.engine.drafts.publish(at.by, found.id, revision=found.revision)
 
 
+def _say_thrown_away(draft: "Drafted") -> None:
+    print_line(f"the draft of {draft.name} is thrown away")
+
+
 @command(
     app,
-    shows=_print_deleted,
+    shows=_say_thrown_away,
     answers=deleted,
     asks=lambda workflow: f"Throw away the draft of {workflow}?",
 )

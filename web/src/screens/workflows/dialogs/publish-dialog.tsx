@@ -1,15 +1,14 @@
 import { useState } from "react";
-import { ApiProblem } from "../../../api/problem";
-import { invalidate, useGet } from "../../../api/queries";
-import type { Definition } from "../../../parts/graph/definition";
+import { ApiError } from "../../../api/problem";
+import { invalidate } from "../../../api/queries";
+import { type Definition, EMPTY } from "../../../parts/graph/definition";
 import { text } from "../../../text";
 import { Button } from "../../../ui/button";
 import { Dialog } from "../../../ui/dialog";
 import { Problem } from "../../../ui/problem";
 import { toast } from "../../../ui/toast";
-import { pathOf, type Publication, publishDraft, type Version } from "../api";
+import { type Publication, publishDraft, useVersions, type Version } from "../api";
 import type { Saving } from "../editor/saving";
-import { EMPTY } from "../../../parts/graph/definition";
 import styles from "./dialogs.module.css";
 import { DifferenceView } from "./difference-view";
 
@@ -29,8 +28,8 @@ interface PublishDialogProps {
 /** What publishing changes, and whom it does not concern: those who are under way. */
 export function PublishDialog(props: PublishDialogProps) {
   const { id, name, definition, problems, saving, onClose, onProblems, onPublished } = props;
-  const versions = useGet<{ data: Version[] }>(`${pathOf(id)}/versions`);
-  const newest = versions.data?.data.reduce<Version | undefined>((last, one) => (last && last.number > one.number ? last : one), undefined);
+  const { versions = [] } = useVersions(id);
+  const [newest] = versions;
   const { publish, busy, problem } = usePublishing(props);
   const isOutdated = newest !== undefined && saving.base < newest.number;
   if (isOutdated) return <OutdatedDialog {...props} newest={newest} />;
@@ -51,7 +50,7 @@ export function PublishDialog(props: PublishDialogProps) {
   return (
     <Dialog open wide onClose={onClose} title={words.title(name)} about={newest ? words.about(newest.number + 1) : words.first} actions={actions}>
       <div className={styles.publish}>
-        {newest && <InFlight versions={versions.data?.data ?? []} />}
+        {newest && <InFlight versions={versions} />}
         <DifferenceView before={newest?.definition ?? EMPTY} after={definition} empty={words.unchanged} />
         {problem && <Problem error={problem} />}
       </div>
@@ -73,7 +72,7 @@ function usePublishing({ id, saving, name }: PublishDialogProps) {
       return done;
     } catch (error) {
       setProblem(error);
-      if (error instanceof ApiProblem && error.status === 409) await invalidate(pathOf(id));
+      if (error instanceof ApiError && error.status === 409) await invalidate(`/v1/workflows/${id}`);
       return undefined;
     } finally {
       setBusy(false);

@@ -1,7 +1,6 @@
 import { useState } from "react";
 import { asProblem } from "../../../api/problem";
-import { post } from "../../../api/request";
-import type { Definition, JsonObject } from "../../../parts/graph/definition";
+import type { Definition } from "../../../parts/graph/definition";
 import { text } from "../../../text";
 import { Button } from "../../../ui/button";
 import { Dialog } from "../../../ui/dialog";
@@ -9,10 +8,10 @@ import { Field } from "../../../ui/field";
 import { Problem } from "../../../ui/problem";
 import { Select } from "../../../ui/select";
 import { TextInput } from "../../../ui/text-input";
-import { pathOf } from "../api";
+import { type Simulation, simulateWorkflow } from "../api";
 import { useSample } from "../editor/sample";
 import styles from "./dialogs.module.css";
-import { type Simulation, SimulationView } from "./simulation-view";
+import { SimulationView } from "./simulation-view";
 
 const words = text.workflows.simulate;
 
@@ -41,8 +40,7 @@ export function SimulateDialog({ id, name, version, definition, onClose }: Simul
     setProblem(null);
     try {
       const people = whom === "data" ? {} : { contacts: whom === "tag" ? { tag } : { all: true } };
-      const given: JsonObject = { days: Number(days), data: [sample.data ?? {}], ...people, ...(definition ? { definition } : {}) };
-      setResult(await post<Simulation>(`${pathOf(id)}/simulate`, given));
+      setResult(await simulateWorkflow(id, { days: Number(days), data: [sample.data ?? {}], ...people, ...(definition ? { definition } : {}) }));
     } catch (error) {
       setProblem(asProblem(error));
     } finally {

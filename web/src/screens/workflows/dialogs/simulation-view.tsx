@@ -3,27 +3,10 @@ import { wordsOf } from "../../../ui/status";
 import { Time } from "../../../ui/time";
 import { count } from "../../../ui/times";
 import { KindIcon } from "../../../parts/graph/kinds";
+import type { Simulation } from "../api";
 import styles from "./dialogs.module.css";
 
 const words = text.workflows.simulate;
-
-interface Reason {
-  step: string;
-  reason: string;
-  count: number;
-}
-
-export interface Simulation {
-  started: number;
-  ended: Readonly<Record<string, number>>;
-  sent: number;
-  skipped: number;
-  failed: number;
-  waiting: number;
-  steps: readonly { step: string; label: string; channel: string; sent: number; skipped: number; failed: number; waiting: number; firstAt: string | null; lastAt: string | null }[];
-  skippedBecause: readonly Reason[];
-  failedBecause: readonly Reason[];
-}
 
 /** What would be sent by each node, and why some would not. */
 export function SimulationView({ simulation }: { simulation: Simulation }) {

@@ -1,17 +1,17 @@
 /** The API's own checks while one types: every problem with its place, and the names that templates may use. */
 import { useEffect, useState } from "react";
 import type { Definition } from "../../../parts/graph/definition";
-import { type Checked, checkDefinition } from "../api";
+import { checkDefinition, type Validated } from "../api";
 
 const PAUSE_MS = 300;
 
 export interface Checking {
-  checked: Checked | null;
+  checked: Validated | null;
   isChecking: boolean;
 }
 
 export function useChecks(definition: Definition, node: string | undefined): Checking {
-  const [answer, setAnswer] = useState<{ checked: Checked; of: Definition } | null>(null);
+  const [answer, setAnswer] = useState<{ checked: Validated; of: Definition } | null>(null);
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(() => {

@@ -1,6 +1,6 @@
 /** Keeping the draft: a moment after each edit, at once when asked, never over what somebody else has saved. */
 import { useCallback, useEffect, useRef, useState } from "react";
-import { ApiProblem, asProblem } from "../../../api/problem";
+import { type ApiError, asProblem } from "../../../api/problem";
 import { invalidate } from "../../../api/queries";
 import type { Definition } from "../../../parts/graph/definition";
 import { type Draft, readDraft, saveDraft } from "../api";
@@ -11,7 +11,7 @@ export type SavingState = "saved" | "unsaved" | "saving" | "conflict" | "failed"
 
 export interface Saving {
   state: SavingState;
-  problem: ApiProblem | null;
+  problem: ApiError | null;
   /** Of what is saved; 0 while there is no draft. */
   revision: number;
   base: number;
@@ -37,7 +37,7 @@ export function useSaving(id: string, definition: Definition, known: Known, load
   const latest = useRef(definition);
   const running = useRef<Promise<number | undefined> | null>(null);
   const [state, setState] = useState<SavingState>("saved");
-  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const [problem, setProblem] = useState<ApiError | null>(null);
   const [theirs, setTheirs] = useState<Draft | null>(null);
   const [told, setTold] = useState({ revision: known.revision, base: known.base });
 

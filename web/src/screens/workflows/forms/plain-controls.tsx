@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useList } from "../../../api/queries";
+import { type List, useList } from "../../../api/queries";
 import { type Json, textOf } from "../../../parts/graph/definition";
 import { text } from "../../../text";
 import { Combobox } from "../../../ui/combobox";
@@ -47,20 +47,25 @@ export function YesNoControl({ value, onChange, schema }: ControlProps & { schem
   return <Select value={shown} options={options} disabled={!canEdit} onChange={(one) => onChange(one === "" ? undefined : one === "true")} />;
 }
 
-/** Where the names stand that a field of this format may have. */
-const LISTS: Readonly<Record<string, string>> = { template: "/v1/templates", sender: "/v1/senders", function: "/v1/functions" };
-
 interface Named {
   name: string;
   channel?: string | null;
-  key?: string;
+}
+
+/** The names in the workspace that a field of this format may have. */
+function useNames(format: string | undefined): List<Named> {
+  const { canEdit } = usePartForm();
+  const templates = useList("GET /v1/templates", { query: { limit: 100 } }, { enabled: canEdit && format === "template" });
+  const senders = useList("GET /v1/senders", {}, { enabled: canEdit && format === "sender" });
+  const functions = useList("GET /v1/functions", {}, { enabled: canEdit && format === "function" });
+  return format === "template" ? templates : format === "sender" ? senders : functions;
 }
 
 /** The name of something in the workspace: chosen of those there are, or written for one still to come. */
 export function NameControl({ value, onChange, schema }: ControlProps & { schema: Schema }) {
   const { canEdit } = usePartForm();
   const [typed, setTyped] = useState<string | null>(null);
-  const list = useList<Named>(LISTS[schema.format ?? ""] ?? "", {}, { enabled: canEdit && schema.format !== undefined });
+  const list = useNames(schema.format);
   const query = typed ?? textOf(value);
   const fitting = list.rows.filter((one) => one.name.toLowerCase().includes((typed ?? "").toLowerCase()));
   const choices = [...new Map(fitting.map((one) => [one.name, { value: one.name, label: one.name, about: one.channel }])).values()].slice(0, 30);

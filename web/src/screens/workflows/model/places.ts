@@ -1,5 +1,5 @@
 /** Where the API's problems belong: `nodes[2].subject` is a field of a node, `edges[0].condition` an edge, the rest options. */
-import type { ProblemPlace } from "../../../api/problem";
+import type { ProblemPlace } from "@tidings/client";
 import type { Graph } from "../../../parts/graph/graph";
 
 export interface PartProblem {

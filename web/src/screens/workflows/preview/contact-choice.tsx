@@ -1,25 +1,18 @@
+import type { Contact } from "@tidings/client";
 import { useState } from "react";
-import { useGet } from "../../../api/queries";
+import { useRead } from "../../../api/queries";
 import { text } from "../../../text";
 import { Combobox } from "../../../ui/combobox";
 import type { SampleState } from "../editor/sample";
 
 const words = text.workflows.preview;
 
-interface Contact {
-  id: string;
-  name: string | null;
-  email: string | null;
-  phone: string | null;
-  externalId: string | null;
-}
-
-const labelOf = (contact: Contact) => contact.name ?? contact.email ?? contact.phone ?? contact.externalId ?? contact.id;
+const labelOf = (contact: Contact) => contact.name ?? contact.email ?? contact.phone ?? contact.externalId;
 
 /** Somebody of the workspace, found by a few letters. */
 export function ContactChoice({ sample }: { sample: Pick<SampleState, "contact" | "change"> }) {
   const [typed, setTyped] = useState<string | null>(null);
-  const found = useGet<{ data: Contact[] }>("/v1/contacts", { limit: 12, text: typed ?? "" }, { keep: true });
+  const found = useRead("GET /v1/contacts", { query: { limit: 12, ...(typed ? { text: typed } : {}) } }, { keep: true });
   const choices = (found.data?.data ?? []).map((one) => ({ value: one.id, label: labelOf(one), about: one.name ? one.email : one.externalId }));
   return (
     <Combobox
