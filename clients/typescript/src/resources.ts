@@ -26,6 +26,7 @@ import type {
   CreatedKey,
   CurrentSession,
   Drafted,
+  DraftedSequence,
   EnrolledContact,
   Enrollment,
   ErasedAddress,
@@ -47,6 +48,7 @@ import type {
   GivenContact,
   GivenContactPreview,
   GivenContacts,
+  GivenCount,
   GivenDefinition,
   GivenDeploy,
   GivenEnrolling,
@@ -62,6 +64,7 @@ import type {
   GivenMessagePreview,
   GivenNamedTrigger,
   GivenPreview,
+  GivenPublication,
   GivenRedeem,
   GivenReplay,
   GivenResolution,
@@ -80,6 +83,7 @@ import type {
   GivenTest,
   GivenTrigger,
   GivenTriggers,
+  GivenUnsavedPreview,
   GivenUser,
   GivenWorkflow,
   GivenWorkflowSimulation,
@@ -95,6 +99,7 @@ import type {
   LogLine,
   NamedSender,
   NamedTemplate,
+  NewDraft,
   NewSigningSecret,
   NewTemplate,
   NodeTypes,
@@ -113,6 +118,7 @@ import type {
   Rule,
   RuleMatrix,
   Run,
+  SavedDraft,
   Segment,
   Sequence,
   SignInWays,
@@ -230,7 +236,7 @@ export class WorkflowsResource extends Resource {
   }
 
   /** Begin a workflow as a draft: its name is taken, and nothing lists or starts it until it is published. */
-  createDraft(body: NewDraft = {}, options: Options = {}): Promise<Drafted> {
+  createDraft(body: NewDraft, options: Options = {}): Promise<Drafted> {
     return this.http.call("POST /v1/workflows/drafts", { ...options, body });
   }
 
@@ -248,7 +254,7 @@ export class WorkflowsResource extends Resource {
    * Save a draft, valid or not: its problems are answered, and refuse nothing. With `revision`, 409 if it was
    * saved by somebody else since.
    */
-  saveDraft(id: string, body: SavedDraft = {}, options: Options = {}): Promise<Drafted> {
+  saveDraft(id: string, body: SavedDraft, options: Options = {}): Promise<Drafted> {
     return this.http.call("PUT /v1/workflows/{id}/draft", { ...options, path: { id }, body });
   }
 
@@ -304,7 +310,7 @@ export class PreviewsResource extends Resource {
 /** `audiences`: what is under /v1/audiences/count. */
 export class AudiencesResource extends Resource {
   /** How many contacts an audience has at this moment, how many can be reached, some of them, and it in words. */
-  count(body: GivenCount = {}, options: Options = {}): Promise<CountedAudience> {
+  count(body: GivenCount, options: Options = {}): Promise<CountedAudience> {
     return this.http.call("POST /v1/audiences/count", { ...options, body });
   }
 }

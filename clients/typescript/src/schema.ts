@@ -452,6 +452,18 @@ export interface Drafted {
   errors: ProblemPlace[];
 }
 
+/** The settings and steps of a sequence. */
+export interface DraftedSequence {
+  offsetFrom?: "enrollment" | "previous" | null;
+  /** `UTC`, the name of a zone such as `Europe/Berlin`, or `contact` for each contact's own. */
+  timezone?: string | null;
+  onStepFailure?: "continue" | "stop" | null;
+  /** Whether a contact may come again after it was through. */
+  allowReentry?: boolean | null;
+  /** As they are added one by one. */
+  steps?: Record<string, unknown>[];
+}
+
 /** Whether an edge was taken, can never be taken any more, or may still be. */
 export type EdgeState = "dead" | "open" | "taken";
 
@@ -1122,6 +1134,18 @@ export interface GivenContent {
   posts?: GivenPost[] | null;
 }
 
+/** Whom to count, over which channel, and whose attributes to look for. */
+export interface GivenCount {
+  /** As of a campaign. */
+  audience: Record<string, unknown>;
+  /** Count who can be reached over it. */
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  /** Count who lacks an attribute that it prints. */
+  content?: Record<string, unknown> | null;
+  /** How many contacts to show. */
+  sample?: number;
+}
+
 /**
  * A definition, either beside the other fields or under `definition`. As a graph (`entryNodeId`, `nodes`,
  * `edges`) or as steps (`steps`); camelCase or snake_case.
@@ -1455,6 +1479,12 @@ export interface GivenPreview {
   contactId?: string | null;
 }
 
+/** What is to be published. */
+export interface GivenPublication {
+  /** The revision that was read: 409 if it was saved since. */
+  revision?: number | null;
+}
+
 /** The most messages in any second, any minute, and any 24 hours. */
 export interface GivenRates {
   perSecond?: number | null;
@@ -1670,6 +1700,22 @@ export interface GivenTrigger {
 /** Start many executions, of one workflow or of several; safe to repeat with the same keys. */
 export interface GivenTriggers {
   triggers: GivenNamedTrigger[];
+}
+
+/** What is being written: content over a channel, or a definition with the part of it to look at. */
+export interface GivenUnsavedPreview {
+  /** What a trigger or an event would bring. */
+  data?: Record<string, unknown> | null;
+  /** Only this one: a node's id, or the order of a step. */
+  part?: string | null;
+  contactId?: string | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "social" | "chat" | "webhook" | null;
+  /** The fields of a message over the channel. */
+  content?: Record<string, unknown> | null;
+  /** Whom it is for, if not the contact: addresses or templates. */
+  to?: string | string[] | null;
+  /** A workflow's, instead of channel and content. */
+  definition?: Record<string, unknown> | null;
 }
 
 /** Somebody to invite. */
@@ -2153,6 +2199,14 @@ export interface NamedTemplateList {
   nextCursor: string | null;
 }
 
+/** A workflow that begins as a draft. */
+export interface NewDraft {
+  name: string;
+  description?: string | null;
+  /** The definition as it stands: any object, valid or not, of at most 500,000 bytes. */
+  definition?: Record<string, unknown>;
+}
+
 /** A new signing secret, which is shown only this once. */
 export interface NewSigningSecret {
   createdAt: Time;
@@ -2616,6 +2670,16 @@ export interface SampledContact {
   id: Id;
   /** Why they cannot be reached over the channel. */
   skipped: string | null;
+}
+
+/** A draft to save. */
+export interface SavedDraft {
+  /** The definition as it stands: any object, valid or not, of at most 500,000 bytes. */
+  definition: Record<string, unknown>;
+  /** The version that it is based on; else what it was, or the newest. */
+  base?: number | null;
+  /** The revision that was read: 409 if it was saved since. */
+  revision?: number | null;
 }
 
 /** A named audience, evaluated again each time it is used. */
