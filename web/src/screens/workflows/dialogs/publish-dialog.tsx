@@ -52,7 +52,7 @@ export function PublishDialog(props: PublishDialogProps) {
       <div className={styles.publish}>
         {newest && <InFlight versions={versions} />}
         <DifferenceView before={newest?.definition ?? EMPTY} after={definition} empty={words.unchanged} />
-        {problem && <Problem error={problem} />}
+        {problem !== null && <Problem error={problem} />}
       </div>
     </Dialog>
   );
@@ -110,7 +110,7 @@ function OutdatedDialog({ definition, saving, newest, onClose, onPublished, ...r
     <Dialog open wide onClose={onClose} title={words.outdatedTitle} about={words.outdated(newest.number)} actions={actions}>
       <div className={styles.publish}>
         <DifferenceView before={newest.definition} after={definition} empty={words.unchanged} />
-        {problem && <Problem error={problem} />}
+        {problem !== null && <Problem error={problem} />}
       </div>
     </Dialog>
   );

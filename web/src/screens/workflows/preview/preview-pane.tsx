@@ -74,7 +74,7 @@ function Who() {
 export function unsavedOf(node: GraphNode, sample: Pick<SampleState, "kind" | "data" | "contact">, names: readonly string[]): Unsaved | undefined {
   const content: JsonObject = Object.fromEntries(Object.entries(node.fields).filter(([name]) => names.includes(camelCase(name))));
   const to = node.fields["to"];
-  const base = { channel: node.type, content, ...(typeof to === "string" ? (to ? { to } : {}) : Array.isArray(to) ? { to: [...(to as string[])] } : {}) };
+  const base = { channel: node.type as NonNullable<Unsaved["channel"]>, content, ...(typeof to === "string" ? (to ? { to } : {}) : Array.isArray(to) ? { to: [...(to as string[])] } : {}) };
   if (sample.kind === "contact") return sample.contact ? { ...base, contactId: sample.contact.id, ...(sample.data ? { data: sample.data } : {}) } : undefined;
   return sample.data ? { ...base, data: sample.data } : undefined;
 }
