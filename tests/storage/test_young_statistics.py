@@ -54,6 +54,7 @@ WHOLE = {
     "count_enrollment_states": "counts every enrollment of one sequence, here a third of all",
     "count_step_items": "counts every message of one sequence, here a third of all",
     "count_live_by_version": "counts what a workspace has in the queue, here as much as has ended",
+    **dict.fromkeys(("look_at_own_queue", "count_own_failures"), "counts up to a limit, here all that there is"),
     "list_live_executions": "walks through what is in the queue, here as much as has ended",
     **dict.fromkeys(("count_reachable", "count_audience_lacking"), "counts an audience, here every contact"),
     "list_unplanned_lists": "looks at every run of a workspace",
@@ -179,6 +180,8 @@ async def values_here(sql: Sql) -> Values:
         "version_id": [FIRST],
         "most": [100],
         "hashes": [[bytes(32)]],
+        "workspace_hash": [HOME.hash],
+        "lanes": [[0, 1, 2, 3]],
     }
     own: dict[str, Mapping[str, Sequence[object]]] = {
         "read_audience": {"after": [0]},

@@ -950,6 +950,19 @@ export class SessionResource extends Resource {
   }
 }
 
+/** `oidc`: what is under /v1/oidc. */
+export class OidcResource extends Resource {
+  /** Send a browser to the issuer. */
+  start(name: string, query: Query<"GET /v1/oidc/{name}/start"> = {}, options: Options = {}): Promise<void> {
+    return this.http.call("GET /v1/oidc/{name}/start", { ...options, path: { name }, query });
+  }
+
+  /** Take a browser back from the issuer, and begin its session. */
+  callback(name: string, query: Query<"GET /v1/oidc/{name}/callback"> = {}, options: Options = {}): Promise<void> {
+    return this.http.call("GET /v1/oidc/{name}/callback", { ...options, path: { name }, query });
+  }
+}
+
 /** `users`: what is under /v1/users. */
 export class UsersResource extends Resource {
   /** The people of the tenant, newest first. */
@@ -1222,6 +1235,7 @@ export class Resources {
   readonly signIn: SignInResource;
   readonly sessions: SessionsResource;
   readonly session: SessionResource;
+  readonly oidc: OidcResource;
   readonly users: UsersResource;
   readonly providerKinds: ProviderKindsResource;
   readonly connections: ConnectionsResource;
@@ -1260,6 +1274,7 @@ export class Resources {
     this.signIn = new SignInResource(http);
     this.sessions = new SessionsResource(http);
     this.session = new SessionResource(http);
+    this.oidc = new OidcResource(http);
     this.users = new UsersResource(http);
     this.providerKinds = new ProviderKindsResource(http);
     this.connections = new ConnectionsResource(http);

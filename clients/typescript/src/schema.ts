@@ -226,8 +226,8 @@ export interface ChangedStep {
 export interface ChangedTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
 }
 
@@ -1771,6 +1771,11 @@ export interface GivenWorkspaceSettings {
   weight?: number | null;
   /** The whole list: networks, addresses and host names that may be called. */
   privateAddresses?: string[] | null;
+  /**
+   * The country of phone numbers that have no country's code, by its two letters; empty for the installation's
+   * own.
+   */
+  phoneRegion?: string | null;
 }
 
 /** Whether this process can do its work. */
@@ -2219,8 +2224,8 @@ export interface NewSigningSecret {
 export interface NewTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
   name: string;
   kind?: TemplateKind;
@@ -3263,6 +3268,8 @@ export interface WorkspaceSettings {
   tenantWeight: number;
   /** Networks, addresses and host names that are private and may be called. */
   privateAddresses: string[];
+  /** The country of phone numbers that have no country's code; null for the installation's own. */
+  phoneRegion: string | null;
   /** When somebody last set something; null while these are the defaults. */
   updatedAt: Time | null;
 }
@@ -4596,6 +4603,28 @@ export interface Operations {
     query: {};
     body: ChangedOwnUser;
     answer: CurrentSession;
+  };
+  /** Send a browser to the issuer. */
+  "GET /v1/oidc/{name}/start": {
+    path: { name: string };
+    query: {
+      /** Where on the page to go then. */
+      next?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
+  };
+  /** Take a browser back from the issuer, and begin its session. */
+  "GET /v1/oidc/{name}/callback": {
+    path: { name: string };
+    query: {
+      code?: string | null;
+      state?: string | null;
+      error?: string | null;
+      iss?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
   };
   /** The people of the tenant, newest first. */
   "GET /v1/users": {

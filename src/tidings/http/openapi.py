@@ -79,7 +79,8 @@ Described = dict[str, Any]
 GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
     *(GivenTrigger, GivenNamedTrigger, GivenTriggers, GivenContact, GivenContacts, GivenErasure),
-    *(GivenSequence, ChangedSequence, GivenStep, ChangedStep),
+    *(GivenSequence, ChangedSequence, DraftedSequence, GivenStep, ChangedStep),
+    *(NewDraft, SavedDraft, GivenPublication, GivenUnsavedPreview, GivenCount),
     *(GivenRule, GivenEvent, GivenCancel),
     *(GivenEnrollment, GivenEnrolling, GivenEnrollmentStatus, GivenEnrollmentStatuses),
     *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
@@ -102,7 +103,12 @@ BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne
 """The answers of operations that are described here, not at their routes."""
 SESSION = f"Of a person who has signed in; under TLS it is called {SECURE_COOKIE}."
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
-STRANGERS = frozenset([("/v1/sign-in", "get"), ("/v1/sessions", "post"), ("/v1/sessions/redeem", "post")])
+STRANGERS = frozenset(
+    [
+        *(("/v1/sign-in", "get"), ("/v1/sessions", "post"), ("/v1/sessions/redeem", "post")),
+        *(("/v1/oidc/{name}/start", "get"), ("/v1/oidc/{name}/callback", "get")),
+    ]
+)
 """Operations by which somebody unknown signs in."""
 OF_A_PERSON = frozenset(["/v1/session", "/v1/sessions", "/v1/session/user"])
 """What is about whoever is signed in: a key is nobody there."""
@@ -147,9 +153,9 @@ def created_in(
 CreatedIn = Annotated[Created, Depends(created_in)]
 
 
-def takes(model: type[BaseModel]) -> Described:
+def takes(model: type[BaseModel], *, required: bool = True) -> Described:
     """Return the part of an operation's description that describes its body."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": reference(model)}}}}
+    return {"requestBody": {"required": required, "content": {"application/json": {"schema": reference(model)}}}}
 
 
 def _answers(description: str, schema: Described, media_type: str = "application/json") -> Described:
