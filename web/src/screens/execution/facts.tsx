@@ -23,7 +23,7 @@ export function Facts({ execution: one }: { execution: Execution }) {
             [words.position, one.status === "completed" ? undefined : words.ofNodes(one.currentStep + 1, one.totalSteps)],
             [words.triggeredBy, one.triggeredBy],
             [words.key, <code key="key">{one.idempotencyKey}</code>],
-            [words.retried, one.retryCount ? words.times(one.retryCount) : undefined],
+            [words.retried, one.retryCount || undefined],
             [text.work.created, <Time key="created" at={one.createdAt} exact />],
             [words.took, seconds === undefined ? undefined : duration(seconds)],
           ]}

@@ -89,13 +89,16 @@ function coming({ status }: Execution, path: ExecutionPath | undefined, now: num
   return waiting.map((node): Happening => ({
     key: `waiting:${node.id}`,
     at: node.until ?? new Date(now).toISOString(),
-    title: status === "paused" ? text.work.statuses.paused : words.waitsFor,
-    about: node.why ?? undefined,
+    title: status === "paused" ? text.work.statuses.paused : capitalised(node.why ?? words.waitsFor),
     tone: status === "paused" ? "warn" : toneOfWaiting(node),
     node: node.id,
     kind: node.type,
     isComing: true,
   }));
+}
+
+function capitalised(said: string): string {
+  return said.charAt(0).toUpperCase() + said.slice(1);
 }
 
 export function toneOfWaiting({ why }: Pick<PathNode, "why">): Tone {

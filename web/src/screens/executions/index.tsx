@@ -3,6 +3,7 @@ import { useList, useRead } from "../../api/queries";
 import { ContactFilter } from "../../parts/work/contact-filter";
 import { ContactLink } from "../../parts/work/contact-link";
 import { optionsOf } from "../../parts/work/names";
+import { TimeRange } from "../../parts/work/time-range";
 import { text } from "../../text";
 import { ButtonLink } from "../../ui/button";
 import { EmptyState } from "../../ui/empty-state";
@@ -56,12 +57,11 @@ function Filters() {
     { kind: "search", name: "error", label: words.text },
     { kind: "select", name: "status", label: words.anyStatus, options: optionsOf(text.work.statuses, STATUSES) },
     { kind: "select", name: "workflow", label: words.allWorkflows, options: workflows },
-    { kind: "time", name: "createdAfter", label: text.work.createdAfter },
-    { kind: "time", name: "createdBefore", label: text.work.createdBefore },
   ];
   return (
     <FilterBar filters={filters}>
       <ContactFilter />
+      <TimeRange />
     </FilterBar>
   );
 }

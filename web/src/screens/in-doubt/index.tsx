@@ -28,7 +28,7 @@ const FILTERS: readonly Filter[] = [
 ];
 
 const AGE: Column<Item> = { id: "age", title: words.sinceFirst, width: "100px", cell: (one) => <Time at={one.firstCalledAt} /> };
-const COLUMNS = [COLUMN.recipient, COLUMN.source, COLUMN.provider, { ...COLUMN.error, title: words.evidence }, AGE];
+const COLUMNS = [COLUMN.recipient, COLUMN.source, { ...COLUMN.error, title: words.evidence }, AGE];
 
 /** An inbox of what may have arrived: read what is known, then decide. */
 export default function InDoubt() {

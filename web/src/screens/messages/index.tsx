@@ -2,6 +2,7 @@ import type { Channel, ItemStatus } from "@tidings/client";
 import { useList } from "../../api/queries";
 import { ContactFilter } from "../../parts/work/contact-filter";
 import { CHANNELS, optionsOf } from "../../parts/work/names";
+import { TimeRange } from "../../parts/work/time-range";
 import { text } from "../../text";
 import { EmptyState } from "../../ui/empty-state";
 import { type Filter, FilterBar } from "../../ui/filter-bar";
@@ -21,8 +22,6 @@ const COLUMNS = [COLUMN.recipient, COLUMN.status, COLUMN.contact, COLUMN.source,
 const FILTERS: readonly Filter[] = [
   { kind: "select", name: "status", label: text.executions.anyStatus, options: optionsOf(text.work.statuses, STATUSES) },
   { kind: "select", name: "channel", label: text.inDoubt.anyChannel, options: optionsOf(text.work.channels, CHANNELS) },
-  { kind: "time", name: "createdAfter", label: text.work.createdAfter },
-  { kind: "time", name: "createdBefore", label: text.work.createdBefore },
 ];
 
 /** Every message and call, the newest first. */
@@ -34,6 +33,7 @@ export default function Messages() {
   const bar = (
     <FilterBar filters={FILTERS}>
       <ContactFilter />
+      <TimeRange />
     </FilterBar>
   );
   return (

@@ -6,6 +6,7 @@ import { text } from "../../text";
 import { shortId } from "../../ui/id";
 import { KeyValue } from "../../ui/key-value";
 import { Progress } from "../../ui/progress";
+import { Status } from "../../ui/status";
 import { Time } from "../../ui/time";
 import { count, duration } from "../../ui/times";
 import { doneOf, partsOf } from "./progress";
@@ -36,7 +37,7 @@ export function Summary({ run, rate, left }: SummaryProps) {
       )}
       {run.planning && <Note tone="info">{words.planning}</Note>}
       <Adding run={run} />
-      <Progress label={words.progress} total={counts.planned} parts={partsOf(counts)} />
+      <Progress label={words.progress} total={counts.planned} parts={partsOf(counts)} legend={false} />
       <KeyValue columns={2} pairs={pairsOf(run, rate, left)} />
     </div>
   );
@@ -44,20 +45,22 @@ export function Summary({ run, rate, left }: SummaryProps) {
 
 /** The counts as a sum: planned = sent + failed + skipped + in doubt + waiting. */
 function Adding({ run: { counts } }: { run: Run }) {
-  const terms = [...partsOf(counts).map(({ label, value }) => ({ label, value })), { label: words.queued, value: counts.queued }];
+  const terms = [...partsOf(counts), { label: words.queued, value: counts.queued, tone: "info" as const }];
   const share = counts.planned ? Math.floor((100 * doneOf(counts)) / counts.planned) : 0;
   return (
     <p className={styles.adding}>
       <b>{share} %</b>
       <span>
-        <strong>{count(counts.planned)}</strong> {words.addsUp} ={" "}
-        {terms.map((term, place) => (
-          <span key={term.label}>
-            {place > 0 && " + "}
-            <strong>{count(term.value)}</strong> {term.label.toLowerCase()}
-          </span>
-        ))}
+        <strong>{count(counts.planned)}</strong> {words.addsUp} =
       </span>
+      {terms.map((term, place) => (
+        <span key={term.label} className={styles.term}>
+          {place > 0 && "+ "}
+          <Status state={term.label} tone={term.tone}>
+            <strong>{count(term.value)}</strong> {term.label.toLowerCase()}
+          </Status>
+        </span>
+      ))}
     </p>
   );
 }
@@ -67,7 +70,7 @@ function pairsOf(run: Run, rate: number | undefined, left: number | undefined) {
   const limit = run.rate === null ? undefined : words.atMost(run.rate);
   const speed = rate === undefined ? undefined : words.perMinute(Math.round(rate));
   return [
-    [words.rate, [speed, limit].filter(Boolean).join(", ")],
+    [words.rate, [speed, limit].filter(Boolean).join(", ") || undefined],
     [words.left, left === undefined || run.counts.queued === 0 ? undefined : duration(Math.max(1, left))],
     [words.started, run.startedAt && <Time at={run.startedAt} exact />],
     [words.completed, run.completedAt && <Time at={run.completedAt} exact />],

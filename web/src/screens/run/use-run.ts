@@ -18,7 +18,7 @@ export function useRun(id: string) {
     setSamples((before) => withSample(before, { at: dataUpdatedAt, done: doneOf(data.counts) }));
     setOpen(!isOver(data));
   }, [data, dataUpdatedAt]);
-  const rate = data && !isOver(data) && !data.paused ? rateOf(samples, data, now) : undefined;
+  const rate = data && data.counts.queued > 0 && !data.paused ? rateOf(samples, data, now) : undefined;
   return { run: data, error, isOpen, rate, left: data && secondsLeft(data.counts, rate) };
 }
 

@@ -1,6 +1,7 @@
 import type { Run, RunStatus } from "@tidings/client";
 import { useList, useRead } from "../../api/queries";
 import { optionsOf } from "../../parts/work/names";
+import { TimeRange } from "../../parts/work/time-range";
 import { text } from "../../text";
 import { ButtonLink } from "../../ui/button";
 import { EmptyState } from "../../ui/empty-state";
@@ -57,10 +58,12 @@ function Filters() {
   const filters: readonly Filter[] = [
     { kind: "select", name: "status", label: words.anyStatus, options: optionsOf(text.work.statuses, STATUSES) },
     { kind: "select", name: "campaignId", label: words.allCampaigns, options: campaigns },
-    { kind: "time", name: "createdAfter", label: text.work.createdAfter },
-    { kind: "time", name: "createdBefore", label: text.work.createdBefore },
   ];
-  return <FilterBar filters={filters} />;
+  return (
+    <FilterBar filters={filters}>
+      <TimeRange />
+    </FilterBar>
+  );
 }
 
 const COLUMNS: readonly Column<Run>[] = [
