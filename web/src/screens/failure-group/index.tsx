@@ -79,7 +79,13 @@ function hrefOf({ itemId, executionId, id, node }: Failure): string {
 }
 
 function Facts({ group }: { group: FailureGroup }) {
-  const tags = (names: readonly string[]) => names.length > 0 && <>{names.map((name) => <Tag key={name}>{name}</Tag>)}</>;
+  const tags = (names: readonly string[]) => names.length > 0 && (
+      <span className={styles.tags}>
+        {names.map((name) => (
+          <Tag key={name}>{name}</Tag>
+        ))}
+      </span>
+    );
   return (
     <div className={styles.top}>
       <KeyValue

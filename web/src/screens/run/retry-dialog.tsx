@@ -11,6 +11,7 @@ import { Dialog } from "../../ui/dialog";
 import { Problem } from "../../ui/problem";
 import { toast } from "../../ui/toast";
 import { useSubmit } from "../../ui/use-submit";
+import { reasonsOf } from "./reasons";
 
 const words = text.runs;
 
@@ -50,7 +51,7 @@ export function RetryDialog({ run, where, onClose }: RetryDialogProps) {
         {plan.data && (
           <div role="status" className={styles.plan}>
             <b>{total ? words.wouldSend(total) : words.wouldNone}</b>
-            <Counted counts={plan.data.byError} />
+            <Counted counts={Object.fromEntries(reasonsOf(plan.data.byError).map((one) => [one.text, one.count]))} />
             {plan.data.retriedBefore > 0 && <p>{words.retriedBefore(plan.data.retriedBefore)}</p>}
           </div>
         )}
