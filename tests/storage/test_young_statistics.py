@@ -66,6 +66,7 @@ WHOLE = {
     "find_due_workspaces": "reads the queue, whose statistics are looked after (kernel/planner.py)",
 }
 """What may touch more, and why."""
+ITEM_STATES = ["queued", "sent", "failed"]
 EMPTY = {
     *("load_unrouted_events", "find_leased", "list_shown_tests", "reread_claim", "reread_reserved"),
     *(
@@ -193,6 +194,12 @@ async def values_here(sql: Sql) -> Values:
         "list_enrollments_of_contact": {"workflow_id": [None]},
         "list_outbox_of_contact": owned,
         "list_outbox_in_doubt": owned,
+        # Every run with every state: which of its items has which is told by no order.
+        "list_outbox_of_run_by_status": {
+            "run_id": [run for run in ids["run_id"] for _ in ITEM_STATES],
+            "status": ITEM_STATES * len(ids["run_id"]),
+        },
+        "list_job_history": {"job_id": [None]},
         "list_failed_attempts": {"ids": [ids["item_id"]]},
         **dict.fromkeys(("seek_contacts", "seek_executions", "seek_events", "seek_items", "seek_audit"), slices),
     }
