@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { House, type LucideIcon, Workflow } from "lucide-react";
+import { CircleQuestionMark, House, ListTree, type LucideIcon, Mails, OctagonAlert, Rocket, Workflow } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -39,6 +39,15 @@ export const SCREENS: readonly Screen[] = [
   screen("/workflows", text.workflows.title, () => import("./workflows"), { group: "build", icon: Workflow, key: "w", permission: "readDefinitions" }),
   screen("/workflows/:id/edit", text.workflows.title, () => import("./workflows/editor"), { permission: "readDefinitions" }),
   screen("/workflows/:id", text.workflows.title, () => import("./workflows/detail"), { permission: "readDefinitions" }),
+  screen("/executions", text.executions.title, () => import("./executions"), { group: "watch", icon: ListTree, key: "e", permission: "readWork" }),
+  screen("/executions/:id", text.executions.title, () => import("./execution"), { permission: "readWork" }),
+  screen("/runs", text.runs.title, () => import("./runs"), { group: "watch", icon: Rocket, key: "r", permission: "readWork" }),
+  screen("/runs/:id", text.runs.title, () => import("./run"), { permission: "readWork" }),
+  screen("/outbox", text.messages.title, () => import("./messages"), { group: "watch", icon: Mails, key: "m", permission: "readWork" }),
+  screen("/outbox/:id", text.messages.title, () => import("./message"), { permission: "readWork" }),
+  screen("/in-doubt", text.inDoubt.title, () => import("./in-doubt"), { group: "watch", icon: CircleQuestionMark, key: "d", permission: "readWork" }),
+  screen("/errors", text.errors.title, () => import("./errors"), { group: "watch", icon: OctagonAlert, key: "x", permission: "readWork" }),
+  screen("/errors/:id", text.errors.title, () => import("./failure-group"), { permission: "readWork" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

@@ -1,5 +1,6 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
 
+import { errors, executions, inDoubt, messages, runs, work } from "./work";
 import { graph, workflows } from "./workflows";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
@@ -141,6 +142,12 @@ export const en = {
   },
   graph,
   workflows,
+  work,
+  executions,
+  runs,
+  messages,
+  inDoubt,
+  errors,
   account: {
     title: "Your account",
     profile: "Profile",
