@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { House, type LucideIcon } from "lucide-react";
+import { Boxes, House, type LucideIcon, Plug, ScrollText, ServerCog, UsersRound } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -36,6 +36,17 @@ export const GROUPS: readonly Group[] = ["home", "build", "watch", "people", "se
 /** The first path that fits is shown, so `/workflows/new` comes before `/workflows/:id`. */
 export const SCREENS: readonly Screen[] = [
   screen("/", text.home.title, () => import("./home"), { group: "home", icon: House, key: "h", permission: "readWork" }),
+  screen("/connections", text.connections.title, () => import("./connections"), { group: "settings", icon: Plug, key: "n", permission: "readDefinitions" }),
+  screen("/connections/new", text.connections.add, () => import("./connections/new"), { permission: "administer" }),
+  screen("/connections/:id/edit", text.connections.one, () => import("./connections/edit"), { permission: "administer" }),
+  screen("/connections/:id", text.connections.one, () => import("./connections/detail"), { permission: "readDefinitions" }),
+  screen("/people", text.people.title, () => import("./people"), { group: "settings", icon: UsersRound, key: "k", permission: "administer" }),
+  screen("/people/keys", text.apiKeys.title, () => import("./people/keys"), { permission: "administer" }),
+  screen("/people/:id", text.people.people, () => import("./people/detail"), { permission: "administer" }),
+  screen("/audit-log", text.audit.title, () => import("./audit"), { group: "settings", icon: ScrollText, key: "l", permission: "administer" }),
+  screen("/workers", text.workers.title, () => import("./workers"), { group: "settings", icon: ServerCog, key: "i", permission: "runWorkers" }),
+  screen("/workspaces", text.workspaces.title, () => import("./workspaces"), { group: "settings", icon: Boxes, key: "o", permission: "operateInstallation" }),
+  screen("/workspaces/:tenant/:workspace", text.workspaces.workspace, () => import("./workspaces/detail"), { permission: "operateInstallation" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

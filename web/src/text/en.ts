@@ -1,5 +1,7 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
 
+import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
+
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 export const en = {
@@ -137,6 +139,13 @@ export const en = {
     connections: "Connections",
     attention: "Needs attention",
   },
+  roles,
+  connections,
+  people,
+  apiKeys,
+  audit,
+  workspaces,
+  workers,
   account: {
     title: "Your account",
     profile: "Profile",
