@@ -2,6 +2,7 @@
 
 import { errors, executions, inDoubt, messages, runs, work } from "./work";
 import { graph, workflows } from "./workflows";
+import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
@@ -148,6 +149,13 @@ export const en = {
   messages,
   inDoubt,
   errors,
+  roles,
+  connections,
+  people,
+  apiKeys,
+  audit,
+  workspaces,
+  workers,
   account: {
     title: "Your account",
     profile: "Profile",
