@@ -22,6 +22,7 @@ async def test_a_connection_is_added_changed_and_removed_and_its_secret_never_sh
     await page.get_by_role("link", name="Resend").click()
     await page.get_by_label("Name", exact=True).fill("resend-eu")
     await page.get_by_label("API key").fill(SECRET)
+    await page.get_by_text("More settings").click()
     await page.get_by_label("From", exact=True).fill("not an address")
     with ann.refused("/v1/connections"):
         await page.get_by_role("button", name="Add the connection").click()

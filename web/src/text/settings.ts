@@ -303,7 +303,7 @@ export const audit = {
   workspace: "Workspace",
   searchWho: "Who: a name, an address",
   anyKind: "Anything",
-  subjectId: "Id of what was changed",
+  subjectId: "Id of a thing",
   whole: "Show all of it",
   entry: "Entry",
   byKey: "API key",
@@ -412,7 +412,7 @@ export const workers = {
   slotsOf: (most: number | null, limit: number | null) => [most, limit].filter((one) => one !== null).join(" of "),
   served: "Workers",
   reason: "Why it rests",
-  printing: "Prints instead of sending",
+  printing: "Only prints",
   noProviders: "No provider is set up for this workspace’s channels.",
   toConnections: "Show connections",
 };

@@ -52,7 +52,7 @@ function CircuitSection({ one }: { one: ProviderConnection }) {
     <Section title={words.circuit} about={words.circuits[one.circuit]} actions={button}>
       <KeyValue
         pairs={[
-          [text.connections.state, one.circuit !== "closed" && <Circuit key="circuit" one={one} />],
+          [text.connections.state, one.circuit === "closed" ? undefined : <Circuit key="circuit" one={one} />],
           [words.until, one.restsUntil && <Time at={one.restsUntil} />],
           [one.circuit === "closed" ? words.lastReason : words.reason, one.reason],
         ]}
