@@ -4,7 +4,6 @@
 """
 
 import os
-import shutil
 from collections.abc import AsyncIterator
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from playwright.async_api import Browser, async_playwright
 
 from tests.http.conftest import listening
+from tests.web.chromium import find_chromium
 from tests.web.people import PASSWORD, invite
 from tests.web.scene import Scene, fill
 from tests.web.visitor import Visitor
@@ -25,7 +25,6 @@ from tidings.resources import passwords
 from tidings.storage.database import Database
 
 IS_ASKED_FOR = "TIDINGS_TEST_WEB" in os.environ
-CHROMIUM = os.environ.get("TIDINGS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 QUIET = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -39,7 +38,7 @@ def _what_it_needs() -> None:
         pytest.skip("a browser is asked for by `make test-web`")
     if not (Path(str(files("tidings"))) / "page" / "index.html").is_file():
         pytest.skip("the page is not built; run `make web`")
-    if CHROMIUM is None:
+    if find_chromium() is None:
         pytest.skip("there is no Chromium; install it, or name one in TIDINGS_CHROMIUM")
 
 
@@ -63,7 +62,7 @@ async def url(engine: Engine) -> AsyncIterator[str]:
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = await playwright.chromium.launch(executable_path=find_chromium(), args=QUIET)
         yield browser
         await browser.close()
 

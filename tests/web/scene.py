@@ -4,12 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidings.views.sequences import SequenceStatus
-
 from tests.web.people import HOME, by
 from tidings.domain.flow.outcome import Rejected, Unknown
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
+from tidings.views.sequences import SequenceStatus
 
 FLOW = {
     "entryNodeId": "hello",
