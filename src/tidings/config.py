@@ -35,7 +35,8 @@ OTHER_VARIABLES = frozenset(
         "TIDINGS_CRASH_AT",  # where a worker dies in a chaos test
         "TIDINGS_TEST_API",  # and the rest the test suite's
         *("TIDINGS_TEST_RUN", "TIDINGS_TEST_SIMULATE_ON", "TIDINGS_TEST_SUPABASE"),
-        *("TIDINGS_TEST_OWNER_URL", "TIDINGS_TEST_APP_URL"),
+        *("TIDINGS_TEST_OWNER_URL", "TIDINGS_TEST_APP_URL", "TIDINGS_TEST_TYPESCRIPT"),
+        *("TIDINGS_TEST_WEB", "TIDINGS_CHROMIUM"),
     }
 )
 """Every variable with our prefix that is not a setting."""

@@ -4,7 +4,6 @@
 """
 
 import os
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -15,6 +14,7 @@ import pytest
 from playwright.async_api import Browser, async_playwright
 
 from tests.http.conftest import listening
+from tests.web.chromium import find_chromium
 from tests.web.people import PASSWORD, invite
 from tests.web.scene import Scene, fill
 from tests.web.visitor import Visitor
@@ -30,7 +30,6 @@ from tidings.storage.database import Database
 from tidings.storage.vault import Vault
 
 IS_ASKED_FOR = "TIDINGS_TEST_WEB" in os.environ
-CHROMIUM = os.environ.get("TIDINGS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 QUIET = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -44,7 +43,7 @@ def _what_it_needs() -> None:
         pytest.skip("a browser is asked for by `make test-web`")
     if not (Path(str(files("tidings"))) / "page" / "index.html").is_file():
         pytest.skip("the page is not built; run `make web`")
-    if CHROMIUM is None:
+    if find_chromium() is None:
         pytest.skip("there is no Chromium; install it, or name one in TIDINGS_CHROMIUM")
 
 
@@ -70,7 +69,7 @@ async def url(engine: Engine) -> AsyncIterator[str]:
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = await playwright.chromium.launch(executable_path=find_chromium(), args=QUIET)
         yield browser
         await browser.close()
 
