@@ -216,7 +216,8 @@ export interface ChangedStep {
   dayOffset?: number | null;
   stepOrder?: number | null;
   sendHour?: number | null;
-  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook" | null;
+  to?: string | string[] | null;
   subject?: string | null;
   content?: string | GivenMessage | null;
   maxLateness?: string | number | null;
@@ -226,8 +227,8 @@ export interface ChangedStep {
 export interface ChangedTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
 }
 
@@ -261,6 +262,8 @@ export interface ChannelForm {
   reachesContacts: boolean;
   /** Whether a node must say whom it is for. */
   needsTo: boolean;
+  /** Whether rules and steps of sequences send over it. */
+  inSteps: boolean;
   /** The field that holds what it says. */
   text: string | null;
   /** The field above that, where the channel shows one. */
@@ -1491,7 +1494,7 @@ export interface GivenRotation {
 /** What is sent when something happens, over one channel, to one audience. */
 export interface GivenRule {
   trigger: string;
-  channel: "email" | "sms" | "whatsapp" | "push" | "voice";
+  channel: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook";
   audience: RuleAudience;
   enabled?: boolean;
   steps?: GivenRuleStep[];
@@ -1505,12 +1508,14 @@ export interface GivenRuleStep {
   stepOrder?: number | null;
   enabled?: boolean | null;
   /** The rule's; it may be repeated. */
-  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook" | null;
   template: GivenMessage;
   /** An ISO 8601 duration, or seconds. */
   delay?: string | number | null;
   sendBefore?: GivenMoment | null;
   recipientConfig?: GivenRecipients | null;
+  /** Where a chat or webhook goes, one or several: an address, or a template; else `default`. */
+  to?: string | string[] | null;
   /** 5 unless given. */
   maxAttempts?: number | null;
   attachments?: GivenAttachment[] | null;
@@ -1589,7 +1594,9 @@ export interface GivenStep {
   stepOrder?: number | null;
   /** If not given, the time of day of the enrollment. */
   sendHour?: number | null;
-  channel: "email" | "sms" | "whatsapp" | "push" | "voice";
+  channel: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook";
+  /** Where a chat or webhook goes, one or several: an address, or a template of `contact.*`; else `default`. */
+  to?: string | string[] | null;
   /** Of an e-mail, or the title of a push message. */
   subject?: string | null;
   /** What it says: a text, or an object with the fields of a message. Sees `contact.*`. */
@@ -1692,6 +1699,11 @@ export interface GivenWorkspaceSettings {
   weight?: number | null;
   /** The whole list: networks, addresses and host names that may be called. */
   privateAddresses?: string[] | null;
+  /**
+   * The country of phone numbers that have no country's code, by its two letters; empty for the installation's
+   * own.
+   */
+  phoneRegion?: string | null;
 }
 
 /** Whether this process can do its work. */
@@ -2112,8 +2124,8 @@ export interface NewSigningSecret {
 export interface NewTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
   name: string;
   kind?: TemplateKind;
@@ -2838,6 +2850,8 @@ export interface Step {
   stepOrder: number;
   sendHour: number | null;
   channel: Channel;
+  /** Where a chat or webhook goes; without it `default`. What reaches contacts has none. */
+  to: string[] | null;
   subject: string | null;
   /** The text, or an object with all fields of a message over its channel. */
   content: string | Record<string, unknown>;
@@ -3138,6 +3152,8 @@ export interface WorkspaceSettings {
   tenantWeight: number;
   /** Networks, addresses and host names that are private and may be called. */
   privateAddresses: string[];
+  /** The country of phone numbers that have no country's code; null for the installation's own. */
+  phoneRegion: string | null;
   /** When somebody last set something; null while these are the defaults. */
   updatedAt: Time | null;
 }
@@ -4079,7 +4095,7 @@ export interface Operations {
       /** Only what was created before this time. */
       createdBefore?: string | null;
       trigger?: string | null;
-      channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+      channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook" | null;
       audience?: RuleAudience | null;
       enabled?: boolean | null;
     };
