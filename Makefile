@@ -5,7 +5,7 @@ CONTACTS ?= 20000
 FAST := tests/domain tests/architecture tests/client tests/clients/test_typescript_generated.py tests/mutants tests/providers tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up web check-web test test-fast test-storage test-row-security test-api test-supabase test-typescript test-wheel mutants check format typescript dist audit chaos chaos-products bench bench-full bench-peers clean
+.PHONY: help install demo up web check-web test test-fast test-storage test-row-security test-api test-supabase test-typescript test-web test-wheel mutants check format typescript dist audit chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
 	@if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then on='\033[36m' off='\033[0m'; fi; \
@@ -56,6 +56,11 @@ test-supabase: $(VENV)/.installed-dev ## Try an existing front end's client, the
 test-typescript: $(VENV)/.installed-dev ## Try the TypeScript client against a real server, and install its package: Node and npm (a minute)
 	@TIDINGS_TEST_TYPESCRIPT=1 $(BIN)/python -m pytest -rs tests/clients
 
+test-web: $(VENV)/.installed-dev ## Try the page in a real browser: Node, and Chromium, which it gets where it can (minutes)
+	@$(BIN)/python -m tools.chromium
+	@$(BIN)/python -m tools.page build
+	@TIDINGS_TEST_WEB=1 $(BIN)/python -m pytest -n 2 tests/web
+
 test-wheel: $(VENV)/.installed-dev ## Install the wheel with every extra from the package index, at today's versions (a minute, the network)
 	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && $(BIN)/python -m hatchling build --target wheel --directory "$$scratch" >/dev/null 2>&1 && \
 		$(PYTHON) -m venv "$$scratch/env" && "$$scratch/env/bin/pip" install --quiet --disable-pip-version-check "$$(ls "$$scratch"/*.whl)[all]" && \
@@ -83,7 +88,7 @@ format: $(VENV)/.installed-dev ## Rewrite the code in the house format
 typescript: $(VENV)/.installed-dev ## Write the TypeScript client's types and methods from the description of the API
 	@$(BIN)/python -m tools.typescript
 
-dist: $(VENV)/.installed-dev ## Build the sdist, the wheel and the bill of materials (CycloneDX) of this version into dist/
+dist: $(VENV)/.installed-dev web ## Build the page, the sdist, the wheel and the bill of materials (CycloneDX) of this version into dist/
 	@$(BIN)/python -m tools.dist
 
 audit: ## Ask a list of advisories about every pinned version; exits 2 and says UNCHECKED when it cannot (AUDIT_URL)

@@ -20,6 +20,7 @@ from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.messages import shown_number
+from tidings.domain.people.oidc import OidcLogin, read_login
 from tidings.domain.people.region import read_region
 from tidings.domain.workspace_patterns import workspace_patterns
 
@@ -34,7 +35,8 @@ OTHER_VARIABLES = frozenset(
         "TIDINGS_CRASH_AT",  # where a worker dies in a chaos test
         "TIDINGS_TEST_API",  # and the rest the test suite's
         *("TIDINGS_TEST_RUN", "TIDINGS_TEST_SIMULATE_ON", "TIDINGS_TEST_SUPABASE"),
-        *("TIDINGS_TEST_OWNER_URL", "TIDINGS_TEST_APP_URL"),
+        *("TIDINGS_TEST_OWNER_URL", "TIDINGS_TEST_APP_URL", "TIDINGS_TEST_TYPESCRIPT"),
+        *("TIDINGS_TEST_WEB", "TIDINGS_CHROMIUM"),
     }
 )
 """Every variable with our prefix that is not a setting."""
@@ -111,6 +113,7 @@ class Config:
     public_url: str | None = None
     session_idle_hours: float = 24
     session_hours: float = 336
+    oidc: Mapping[str, OidcLogin] = field(default_factory=dict, repr=False)
     log_format: LogFormat = LogFormat.CONSOLE
 
 
@@ -177,7 +180,7 @@ def _meant(given: str, written: Callable[[str], str]) -> str:
 def _is_secret(name: str, value: object) -> bool:
     """Whether a value must not be read by others: a key, or a URL with a password."""
     if _READERS[name] is not _secret:
-        return False
+        return name == "oidc" and "client_secret" in str(value)
     if not name.endswith("_url"):
         return True
     login = str(value).partition("?")[0].rpartition("@")[0].partition("://")[2]
@@ -344,15 +347,29 @@ def _provider_concurrency(source: str, value: object) -> Mapping[str, int]:
 
 def _connect(source: str, value: object) -> Mapping[str, Mapping[str, object]]:
     """Tables by the names of connections, or the same as JSON; what a value says is not repeated: it may be a key."""
-    like = 'a table [connect.NAME] for each, or JSON like {"resend-eu": {"provider": "resend"}}'
+    return _tables(source, value, "connections", "connect.NAME", '{"resend-eu": {"provider": "resend"}}')
+
+
+def _tables(source: str, value: object, what: str, table: str, like: str) -> Mapping[str, Mapping[str, object]]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
             value = None
     if not isinstance(value, Mapping) or not all(isinstance(one, Mapping) for one in value.values()):
-        raise ConfigInvalid(f"{source} describes no connections: write {like}")
+        raise ConfigInvalid(f"{source} describes no {what}: write a table [{table}] for each, or JSON like {like}")
     return {str(name): dict(one) for name, one in value.items()}
+
+
+def _oidc(source: str, value: object) -> Mapping[str, OidcLogin]:
+    """Tables by the names of logins, or the same as JSON; what a value says is not repeated: it may be a secret."""
+    found: dict[str, OidcLogin] = {}
+    for name, one in _tables(source, value, "logins", "oidc.NAME", '{"company": {"issuer": "https://…"}}').items():
+        try:
+            found[name] = read_login(name, one)
+        except ValueError as error:
+            raise ConfigInvalid(f"{source} has {name!r}, which {error}") from error
+    return found
 
 
 def _outage_hours(source: str, value: object) -> Mapping[Lane, float]:
@@ -425,5 +442,6 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "public_url": _page_url,
     "session_idle_hours": _number(0.01, 8_760),
     "session_hours": _number(0.01, 8_760),
+    "oidc": _oidc,
     "log_format": _choice(LogFormat),
 }

@@ -26,6 +26,7 @@ import type {
   CreatedKey,
   CurrentSession,
   Drafted,
+  DraftedSequence,
   EnrolledContact,
   Enrollment,
   ErasedAddress,
@@ -38,6 +39,7 @@ import type {
   FailureReplay,
   FunctionAddress,
   FunctionHost,
+  Funnel,
   GivenCampaign,
   GivenCampaignSimulation,
   GivenCancel,
@@ -46,6 +48,7 @@ import type {
   GivenContact,
   GivenContactPreview,
   GivenContacts,
+  GivenCount,
   GivenDefinition,
   GivenDeploy,
   GivenEnrolling,
@@ -61,6 +64,7 @@ import type {
   GivenMessagePreview,
   GivenNamedTrigger,
   GivenPreview,
+  GivenPublication,
   GivenRedeem,
   GivenReplay,
   GivenResolution,
@@ -79,6 +83,7 @@ import type {
   GivenTest,
   GivenTrigger,
   GivenTriggers,
+  GivenUnsavedPreview,
   GivenUser,
   GivenWorkflow,
   GivenWorkflowSimulation,
@@ -94,6 +99,7 @@ import type {
   LogLine,
   NamedSender,
   NamedTemplate,
+  NewDraft,
   NewSigningSecret,
   NewTemplate,
   NodeTypes,
@@ -110,7 +116,9 @@ import type {
   ResolvedItems,
   Retry,
   Rule,
+  RuleMatrix,
   Run,
+  SavedDraft,
   Segment,
   Sequence,
   SignInWays,
@@ -228,7 +236,7 @@ export class WorkflowsResource extends Resource {
   }
 
   /** Begin a workflow as a draft: its name is taken, and nothing lists or starts it until it is published. */
-  createDraft(body: NewDraft = {}, options: Options = {}): Promise<Drafted> {
+  createDraft(body: NewDraft, options: Options = {}): Promise<Drafted> {
     return this.http.call("POST /v1/workflows/drafts", { ...options, body });
   }
 
@@ -246,7 +254,7 @@ export class WorkflowsResource extends Resource {
    * Save a draft, valid or not: its problems are answered, and refuse nothing. With `revision`, 409 if it was
    * saved by somebody else since.
    */
-  saveDraft(id: string, body: SavedDraft = {}, options: Options = {}): Promise<Drafted> {
+  saveDraft(id: string, body: SavedDraft, options: Options = {}): Promise<Drafted> {
     return this.http.call("PUT /v1/workflows/{id}/draft", { ...options, path: { id }, body });
   }
 
@@ -302,7 +310,7 @@ export class PreviewsResource extends Resource {
 /** `audiences`: what is under /v1/audiences/count. */
 export class AudiencesResource extends Resource {
   /** How many contacts an audience has at this moment, how many can be reached, some of them, and it in words. */
-  count(body: GivenCount = {}, options: Options = {}): Promise<CountedAudience> {
+  count(body: GivenCount, options: Options = {}): Promise<CountedAudience> {
     return this.http.call("POST /v1/audiences/count", { ...options, body });
   }
 }
@@ -413,6 +421,11 @@ export class SequencesResource extends Resource {
   /** Everything that was ever published, newest first. */
   versions(id: string, options: Options = {}): Promise<PublishedVersion[]> {
     return this.http.call("GET /v1/sequences/{id}/versions", { ...options, path: { id } }).then(({ data }) => data);
+  }
+
+  /** How many wait before each step, what became of its messages, and how many enrollments failed there. */
+  funnel(id: string, query: Query<"GET /v1/sequences/{id}/funnel"> = {}, options: Options = {}): Promise<Funnel> {
+    return this.http.call("GET /v1/sequences/{id}/funnel", { ...options, path: { id }, query });
   }
 
   /** Add a step to the draft; without `stepOrder` it comes last. */
@@ -742,6 +755,11 @@ export class RulesResource extends Resource {
     return this.http.pages("GET /v1/rules", { ...options, query });
   }
 
+  /** What becomes of each trigger over each channel for each audience: its rule, a fallback, or nothing. */
+  matrix(query: Query<"GET /v1/rules/matrix"> = {}, options: Options = {}): Promise<RuleMatrix> {
+    return this.http.call("GET /v1/rules/matrix", { ...options, query });
+  }
+
   /** Say everything that is wrong with a rule, each with its place, and the names it may use; stores nothing. */
   validate(body: GivenRule, options: Options = {}): Promise<Validated> {
     return this.http.call("POST /v1/rules/validate", { ...options, body });
@@ -929,6 +947,19 @@ export class SessionResource extends Resource {
   /** Change one's own name or password. A new password signs out everywhere else and changes the CSRF token. */
   updateUser(body: ChangedOwnUser = {}, options: Options = {}): Promise<CurrentSession> {
     return this.http.call("PATCH /v1/session/user", { ...options, body });
+  }
+}
+
+/** `oidc`: what is under /v1/oidc. */
+export class OidcResource extends Resource {
+  /** Send a browser to the issuer. */
+  start(name: string, query: Query<"GET /v1/oidc/{name}/start"> = {}, options: Options = {}): Promise<void> {
+    return this.http.call("GET /v1/oidc/{name}/start", { ...options, path: { name }, query });
+  }
+
+  /** Take a browser back from the issuer, and begin its session. */
+  callback(name: string, query: Query<"GET /v1/oidc/{name}/callback"> = {}, options: Options = {}): Promise<void> {
+    return this.http.call("GET /v1/oidc/{name}/callback", { ...options, path: { name }, query });
   }
 }
 
@@ -1204,6 +1235,7 @@ export class Resources {
   readonly signIn: SignInResource;
   readonly sessions: SessionsResource;
   readonly session: SessionResource;
+  readonly oidc: OidcResource;
   readonly users: UsersResource;
   readonly providerKinds: ProviderKindsResource;
   readonly connections: ConnectionsResource;
@@ -1242,6 +1274,7 @@ export class Resources {
     this.signIn = new SignInResource(http);
     this.sessions = new SessionsResource(http);
     this.session = new SessionResource(http);
+    this.oidc = new OidcResource(http);
     this.users = new UsersResource(http);
     this.providerKinds = new ProviderKindsResource(http);
     this.connections = new ConnectionsResource(http);

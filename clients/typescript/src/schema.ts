@@ -455,6 +455,18 @@ export interface Drafted {
   errors: ProblemPlace[];
 }
 
+/** The settings and steps of a sequence. */
+export interface DraftedSequence {
+  offsetFrom?: "enrollment" | "previous" | null;
+  /** `UTC`, the name of a zone such as `Europe/Berlin`, or `contact` for each contact's own. */
+  timezone?: string | null;
+  onStepFailure?: "continue" | "stop" | null;
+  /** Whether a contact may come again after it was through. */
+  allowReentry?: boolean | null;
+  /** As they are added one by one. */
+  steps?: Record<string, unknown>[];
+}
+
 /** Whether an edge was taken, can never be taken any more, or may still be. */
 export type EdgeState = "dead" | "open" | "taken";
 
@@ -809,6 +821,39 @@ export interface FunctionHostList {
   data: FunctionHost[];
 }
 
+/** How far the contacts of a sequence have come. */
+export interface Funnel {
+  sequenceId: Id;
+  /** Only enrollments made since. */
+  since: Time | null;
+  enrolled: number;
+  underWay: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  steps: FunnelStep[];
+}
+
+/** Where enrollments are at one step, and what became of its messages. */
+export interface FunnelStep {
+  stepId: Id;
+  stepOrder: number;
+  dayOffset: number;
+  channel: Channel;
+  /** Whether the published version has it; an older one had. */
+  published: boolean;
+  /** Enrollments that come to it next. */
+  waiting: number;
+  /** Messages that are planned or tried. */
+  sending: number;
+  sent: number;
+  failed: number;
+  skipped: number;
+  inDoubt: number;
+  /** Enrollments that failed here; where one was when it was cancelled is not kept. */
+  ended: number;
+}
+
 /** A template that WhatsApp approved, and what goes into its places. */
 export interface GivenApproved {
   name: string;
@@ -1090,6 +1135,18 @@ export interface GivenContent {
   /** Of a script that is read out. */
   version?: string | number | null;
   posts?: GivenPost[] | null;
+}
+
+/** Whom to count, over which channel, and whose attributes to look for. */
+export interface GivenCount {
+  /** As of a campaign. */
+  audience: Record<string, unknown>;
+  /** Count who can be reached over it. */
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  /** Count who lacks an attribute that it prints. */
+  content?: Record<string, unknown> | null;
+  /** How many contacts to show. */
+  sample?: number;
 }
 
 /**
@@ -1425,6 +1482,12 @@ export interface GivenPreview {
   contactId?: string | null;
 }
 
+/** What is to be published. */
+export interface GivenPublication {
+  /** The revision that was read: 409 if it was saved since. */
+  revision?: number | null;
+}
+
 /** The most messages in any second, any minute, and any 24 hours. */
 export interface GivenRates {
   perSecond?: number | null;
@@ -1644,6 +1707,22 @@ export interface GivenTrigger {
 /** Start many executions, of one workflow or of several; safe to repeat with the same keys. */
 export interface GivenTriggers {
   triggers: GivenNamedTrigger[];
+}
+
+/** What is being written: content over a channel, or a definition with the part of it to look at. */
+export interface GivenUnsavedPreview {
+  /** What a trigger or an event would bring. */
+  data?: Record<string, unknown> | null;
+  /** Only this one: a node's id, or the order of a step. */
+  part?: string | null;
+  contactId?: string | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "social" | "chat" | "webhook" | null;
+  /** The fields of a message over the channel. */
+  content?: Record<string, unknown> | null;
+  /** Whom it is for, if not the contact: addresses or templates. */
+  to?: string | string[] | null;
+  /** A workflow's, instead of channel and content. */
+  definition?: Record<string, unknown> | null;
 }
 
 /** Somebody to invite. */
@@ -2039,6 +2118,26 @@ export interface LogLineList {
 /** The states of a message of a step, as its log shows them. */
 export type LogStatus = "completed" | "failed" | "pending" | "skipped";
 
+/** What an event does over one channel for one audience. */
+export interface MatrixCell {
+  channel: Channel;
+  audience: RuleAudience;
+  /** enqueued, suppressed, fallback or none, as an event is decided. */
+  outcome: string;
+  reason: string;
+  ruleId: Id | null;
+  /** The steps of the rule. */
+  steps: number;
+  /** Whether a provider is set up for the channel. */
+  ready: boolean;
+}
+
+/** What the events of one trigger do. */
+export interface MatrixRow {
+  trigger: string;
+  cells: MatrixCell[];
+}
+
 /** A run that a contact was in the audience of, or that showed the contact in a test. */
 export interface Membership {
   runId: Id;
@@ -2110,6 +2209,14 @@ export interface NamedTemplate {
 export interface NamedTemplateList {
   data: NamedTemplate[];
   nextCursor: string | null;
+}
+
+/** A workflow that begins as a draft. */
+export interface NewDraft {
+  name: string;
+  description?: string | null;
+  /** The definition as it stands: any object, valid or not, of at most 500,000 bytes. */
+  definition?: Record<string, unknown>;
 }
 
 /** A new signing secret, which is shown only this once. */
@@ -2516,6 +2623,14 @@ export interface RuleList {
   nextCursor: string | null;
 }
 
+/** Triggers by channels and audiences; ask for more triggers with `cursor=nextCursor`. */
+export interface RuleMatrix {
+  channels: Channel[];
+  audiences: RuleAudience[];
+  rows: MatrixRow[];
+  nextCursor: string | null;
+}
+
 /** One execution of a campaign. */
 export interface Run {
   id: Id;
@@ -2567,6 +2682,16 @@ export interface SampledContact {
   id: Id;
   /** Why they cannot be reached over the channel. */
   skipped: string | null;
+}
+
+/** A draft to save. */
+export interface SavedDraft {
+  /** The definition as it stands: any object, valid or not, of at most 500,000 bytes. */
+  definition: Record<string, unknown>;
+  /** The version that it is based on; else what it was, or the newest. */
+  base?: number | null;
+  /** The revision that was read: 409 if it was saved since. */
+  revision?: number | null;
 }
 
 /** A named audience, evaluated again each time it is used. */
@@ -3401,6 +3526,8 @@ export interface Operations {
       status?: ShownStatus | null;
       /** Only what is for this contact, or about it: its id or its externalId. */
       contactId?: string | null;
+      /** Part of the error's text: only what failed so. */
+      error?: string | null;
       /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
       createdAfter?: string | null;
       /** Only what was created before this time. */
@@ -3567,6 +3694,16 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: PublishedVersionList;
+  };
+  /** How many wait before each step, what became of its messages, and how many enrollments failed there. */
+  "GET /v1/sequences/{id}/funnel": {
+    path: { id: string };
+    query: {
+      /** Only enrollments made at this time or later. */
+      since?: Time | null;
+    };
+    body: undefined;
+    answer: Funnel;
   };
   /** Add a step to the draft; without `stepOrder` it comes last. */
   "POST /v1/sequences/{id}/steps": {
@@ -4102,6 +4239,17 @@ export interface Operations {
     body: undefined;
     answer: RuleList;
   };
+  /** What becomes of each trigger over each channel for each audience: its rule, a fallback, or nothing. */
+  "GET /v1/rules/matrix": {
+    path: {};
+    query: {
+      /** How many at most. */
+      limit?: number;
+      cursor?: string | null;
+    };
+    body: undefined;
+    answer: RuleMatrix;
+  };
   /** Say everything that is wrong with a rule, each with its place, and the names it may use; stores nothing. */
   "POST /v1/rules/validate": {
     path: {};
@@ -4465,6 +4613,28 @@ export interface Operations {
     body: ChangedOwnUser;
     answer: CurrentSession;
   };
+  /** Send a browser to the issuer. */
+  "GET /v1/oidc/{name}/start": {
+    path: { name: string };
+    query: {
+      /** Where on the page to go then. */
+      next?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
+  };
+  /** Take a browser back from the issuer, and begin its session. */
+  "GET /v1/oidc/{name}/callback": {
+    path: { name: string };
+    query: {
+      code?: string | null;
+      state?: string | null;
+      error?: string | null;
+      iss?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
+  };
   /** The people of the tenant, newest first. */
   "GET /v1/users": {
     path: {};
@@ -4746,6 +4916,10 @@ export interface Operations {
       cursor?: string | null;
       /** The id of what it was done to. */
       subject?: Id | null;
+      /** What it was done to: `workflow`, `api_key`. */
+      subjectKind?: string | null;
+      /** A part of who did it: `user:ada@example.com`, `key:`. */
+      actor?: string | null;
       /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
       createdAfter?: string | null;
       /** Only what was created before this time. */

@@ -597,7 +597,7 @@ create table executions (
         check (status in ('enqueued', 'paused', 'completed', 'failed', 'cancelled')),
     constraint executions_ended_check
         check ((ended_at is null) = (status in ('enqueued', 'paused')))
-) with (fillfactor = 50); -- a row is written at least twice: with room on its own page an update adds nothing to the indexes
+) with (fillfactor = 40); -- a row is written at least twice: with room on its own page an update adds nothing to the indexes
 create index idx_executions_listed on executions (shard, tenant_id, workspace_id, id);
 -- Dead letters. Only a failure sets error_node, so an execution that succeeds is still updated in place.
 create index idx_executions_error_node on executions (shard, tenant_id, workspace_id, id) where error_node is not null;
@@ -886,7 +886,7 @@ create table outbox (
         or (event_id is not null and job_id is not null and execution_id is null and node is null and visit is null
             and run_id is null)
     )
-) with (fillfactor = 48); -- a row is written twice, reserved with its mark and then with its fact; as of executions
+) with (fillfactor = 44); -- a row is written twice, reserved with its mark and then with its fact; as of executions
 -- In two parts, of which the first finds the items of an execution or an event: place_of(its id).
 create unique index channel_outbox_idempotency_key
     on outbox (shard, substr(idempotency_key, 1, 8), substr(idempotency_key, 9));

@@ -1,5 +1,9 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
 
+import { errors, executions, inDoubt, messages, runs, work } from "./work";
+import { graph, workflows } from "./workflows";
+import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
+
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 export const en = {
@@ -27,6 +31,17 @@ export const en = {
     linkLeadsTo: "The link leads to",
     skipToContent: "Skip to content",
   },
+  channels: {
+    email: "E-mail",
+    sms: "SMS",
+    whatsapp: "WhatsApp",
+    push: "Push",
+    voice: "Voice",
+    chat: "Chat",
+    social: "Social",
+    webhook: "Webhook",
+    function: "Function",
+  } as Readonly<Record<string, string>>,
   problems: {
     unreachable: "The server cannot be reached. Check that it is running, then try again.",
     screenFailed: "This screen failed",
@@ -89,6 +104,7 @@ export const en = {
     name: "Name",
     nameHint: "As colleagues know you; the audit log shows it.",
     email: "E-mail",
+    emailHint: "Leave it empty if you were invited: your address is known.",
     password: "Password",
     passwordHint: "At least 12 characters. A few words are easier to remember than signs.",
     submit: "Continue",
@@ -105,9 +121,9 @@ export const en = {
     failed: "Failed today",
     inDoubt: "In doubt",
     queued: "Queued",
-    lag: "Behind by",
+    lag: "Delay",
     lagAbout: "How long the oldest due message has waited.",
-    onTime: "on time",
+    onTime: "none",
     executions: "Executions open",
     runs: "Runs open",
     perMinute: "Messages per minute",
@@ -119,12 +135,27 @@ export const en = {
     resting: "Providers that rest",
     restingAbout: "They refused or were out of reach. Messages wait and go out by themselves.",
     until: "until",
-    waiting: "What nobody does",
+    waiting: "Held up",
     waitingAbout: "Work that waits for a provider or a worker that is not there.",
     allWell: "No provider rests, and nothing waits for one that is missing.",
     connections: "Connections",
     attention: "Needs attention",
   },
+  graph,
+  workflows,
+  work,
+  executions,
+  runs,
+  messages,
+  inDoubt,
+  errors,
+  roles,
+  connections,
+  people,
+  apiKeys,
+  audit,
+  workspaces,
+  workers,
   account: {
     title: "Your account",
     profile: "Profile",
