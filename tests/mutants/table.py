@@ -742,7 +742,11 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ],
     ("content: chats", "domain/rules/routing.py", kernel("rules_for_chats")): [
         ("one-place-twice", "found.setdefault(address.casefold(), made)", "found.setdefault(str(place), made)"),
-        ("an-empty-place-is-called", "    if address:\n        return replace(", "    if True:\n        return replace("),
+        (
+            "an-empty-place-is-called",
+            "    if address:\n        return replace(",
+            "    if True:\n        return replace(",
+        ),
     ],
     ("content: chats", "domain/sequences/form.py", resources("sequences_for_chats")): [
         ("a-step-forgets-where-it-goes", "tuple(self.to or ([place]", "tuple(([place]"),
