@@ -35,6 +35,17 @@ def test_a_sequence_is_made_step_by_step_published_paused_and_resumed(tidings: C
     assert [(one["name"], len(one["steps"])) for one in listed] == [("Onboarding", 2)]
 
 
+def test_a_step_for_a_chat_says_where_it_goes(tidings: Command) -> None:
+    tidings("sequences", "create", "drip")
+    chat = ("--day", "0", "--channel", "chat", "--content", "{{ contact.name }} began", "--to", "C1", "--to", "C2")
+
+    added = tidings("sequences", "steps", "add", "drip", *chat, "--json").json
+    changed = tidings("sequences", "steps", "change", "drip", "1", "--to", "C3", "--json").json
+
+    assert (added["to"], changed["to"]) == (["C1", "C2"], ["C3"])
+    assert "C3" in tidings("sequences", "steps", "list", "drip").out
+
+
 def test_a_draft_is_shown_beside_what_is_published(tidings: Command) -> None:
     tidings("sequences", "create", "drip", "--data", STEPS)
     tidings("sequences", "publish", "drip")

@@ -733,6 +733,24 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("fcm-keeps-a-token-that-is-gone", "return Rejected(reason, is_gone=True)", "return Rejected(reason)"),
         ("fcm-internal-is-a-refusal", 'case "INTERNAL" | "UNSPECIFIED_ERROR":', 'case "NEVER":'),
     ],
+    ("vendors", "providers/vendors/bluesky.py", vendor("bluesky")): [
+        ("a-taken-name-is-a-refusal", "if answer.status == 409 or ", "if "),
+        ("an-ended-session-is-kept", 'if answer.fields.get("error") in _ENDED:', "if False:"),
+    ],
+    ("vendors", "providers/vendors/twilio/records.py", vendor("twilio")): [
+        ("a-date-without-a-zone-breaks-the-look-up", "at if at.tzinfo else at.replace(tzinfo=UTC)", "at"),
+    ],
+    ("content: chats", "domain/rules/routing.py", kernel("rules_for_chats")): [
+        ("one-place-twice", "found.setdefault(address.casefold(), made)", "found.setdefault(str(place), made)"),
+        (
+            "an-empty-place-is-called",
+            "    if address:\n        return replace(",
+            "    if True:\n        return replace(",
+        ),
+    ],
+    ("content: chats", "domain/sequences/form.py", resources("sequences_for_chats")): [
+        ("a-step-forgets-where-it-goes", "tuple(self.to or ([place]", "tuple(([place]"),
+    ],
     ("vendors", "providers/vendors/vonage.py", vendor("vonage")): [
         ("vonage-half-a-message-is-a-refusal", "if len(refused) < len(parts):", "if False:"),
     ],
@@ -750,7 +768,7 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("silent-receivers-never-rest", "if call.item.channel in HOSTED_CHANNELS:", "if False:"),
     ],
     ("connections: limits", "kernel/gate/limits.py", kernel("connection_limits")): [
-        ("limits-are-not-asked", "return not self._kernel.connections.is_empty", "return False"),
+        ("a-full-limit-lets-all-through", "if places.granted < len(some):", "if False:"),
     ],
     ("content: templates", "resources/templates.py", resources("templates")): [
         ("a-used-template-is-deleted", "if shown.users:", "if False:"),

@@ -216,7 +216,8 @@ export interface ChangedStep {
   dayOffset?: number | null;
   stepOrder?: number | null;
   sendHour?: number | null;
-  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook" | null;
+  to?: string | string[] | null;
   subject?: string | null;
   content?: string | GivenMessage | null;
   maxLateness?: string | number | null;
@@ -261,6 +262,8 @@ export interface ChannelForm {
   reachesContacts: boolean;
   /** Whether a node must say whom it is for. */
   needsTo: boolean;
+  /** Whether rules and steps of sequences send over it. */
+  inSteps: boolean;
   /** The field that holds what it says. */
   text: string | null;
   /** The field above that, where the channel shows one. */
@@ -1554,7 +1557,7 @@ export interface GivenRotation {
 /** What is sent when something happens, over one channel, to one audience. */
 export interface GivenRule {
   trigger: string;
-  channel: "email" | "sms" | "whatsapp" | "push" | "voice";
+  channel: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook";
   audience: RuleAudience;
   enabled?: boolean;
   steps?: GivenRuleStep[];
@@ -1568,12 +1571,14 @@ export interface GivenRuleStep {
   stepOrder?: number | null;
   enabled?: boolean | null;
   /** The rule's; it may be repeated. */
-  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook" | null;
   template: GivenMessage;
   /** An ISO 8601 duration, or seconds. */
   delay?: string | number | null;
   sendBefore?: GivenMoment | null;
   recipientConfig?: GivenRecipients | null;
+  /** Where a chat or webhook goes, one or several: an address, or a template; else `default`. */
+  to?: string | string[] | null;
   /** 5 unless given. */
   maxAttempts?: number | null;
   attachments?: GivenAttachment[] | null;
@@ -1652,7 +1657,9 @@ export interface GivenStep {
   stepOrder?: number | null;
   /** If not given, the time of day of the enrollment. */
   sendHour?: number | null;
-  channel: "email" | "sms" | "whatsapp" | "push" | "voice";
+  channel: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook";
+  /** Where a chat or webhook goes, one or several: an address, or a template of `contact.*`; else `default`. */
+  to?: string | string[] | null;
   /** Of an e-mail, or the title of a push message. */
   subject?: string | null;
   /** What it says: a text, or an object with the fields of a message. Sees `contact.*`. */
@@ -2968,6 +2975,8 @@ export interface Step {
   stepOrder: number;
   sendHour: number | null;
   channel: Channel;
+  /** Where a chat or webhook goes; without it `default`. What reaches contacts has none. */
+  to: string[] | null;
   subject: string | null;
   /** The text, or an object with all fields of a message over its channel. */
   content: string | Record<string, unknown>;
@@ -4223,7 +4232,7 @@ export interface Operations {
       /** Only what was created before this time. */
       createdBefore?: string | null;
       trigger?: string | null;
-      channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+      channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook" | null;
       audience?: RuleAudience | null;
       enabled?: boolean | null;
     };
