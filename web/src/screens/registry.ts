@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { House, type LucideIcon } from "lucide-react";
+import { House, type LucideIcon, Workflow } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -36,6 +36,9 @@ export const GROUPS: readonly Group[] = ["home", "build", "watch", "people", "se
 /** The first path that fits is shown, so `/workflows/new` comes before `/workflows/:id`. */
 export const SCREENS: readonly Screen[] = [
   screen("/", text.home.title, () => import("./home"), { group: "home", icon: House, key: "h", permission: "readWork" }),
+  screen("/workflows", text.workflows.title, () => import("./workflows"), { group: "build", icon: Workflow, key: "w", permission: "readDefinitions" }),
+  screen("/workflows/:id/edit", text.workflows.title, () => import("./workflows/editor"), { permission: "readDefinitions" }),
+  screen("/workflows/:id", text.workflows.title, () => import("./workflows/detail"), { permission: "readDefinitions" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

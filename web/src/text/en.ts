@@ -1,5 +1,7 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
 
+import { graph, workflows } from "./workflows";
+
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
 export const en = {
@@ -125,6 +127,8 @@ export const en = {
     connections: "Connections",
     attention: "Needs attention",
   },
+  graph,
+  workflows,
   account: {
     title: "Your account",
     profile: "Profile",
