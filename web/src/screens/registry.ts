@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { House, type LucideIcon, Workflow } from "lucide-react";
+import { CalendarClock, Grid3x3, House, type LucideIcon, Workflow, Zap } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -39,6 +39,15 @@ export const SCREENS: readonly Screen[] = [
   screen("/workflows", text.workflows.title, () => import("./workflows"), { group: "build", icon: Workflow, key: "w", permission: "readDefinitions" }),
   screen("/workflows/:id/edit", text.workflows.title, () => import("./workflows/editor"), { permission: "readDefinitions" }),
   screen("/workflows/:id", text.workflows.title, () => import("./workflows/detail"), { permission: "readDefinitions" }),
+  screen("/sequences", text.sequences.title, () => import("./sequences"), { group: "build", icon: CalendarClock, key: "q", permission: "readDefinitions" }),
+  screen("/sequences/:id/steps/:step", text.sequences.title, () => import("./sequences/step"), { permission: "readDefinitions" }),
+  screen("/sequences/:id/enrollments/:enrollment", text.sequences.title, () => import("./sequences/enrollment"), { permission: "readWork" }),
+  screen("/sequences/:id", text.sequences.title, () => import("./sequences/detail"), { permission: "readDefinitions" }),
+  screen("/rules", text.rules.title, () => import("./rules"), { group: "build", icon: Grid3x3, key: "u", permission: "readDefinitions" }),
+  screen("/rules/:id", text.rules.title, () => import("./rules/rule"), { permission: "readDefinitions" }),
+  screen("/events", text.events.title, () => import("./events"), { group: "watch", icon: Zap, key: "v", permission: "readWork" }),
+  screen("/events/explain", text.events.explain, () => import("./events/explain"), { permission: "readWork" }),
+  screen("/events/:id", text.events.title, () => import("./events/event"), { permission: "readWork" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

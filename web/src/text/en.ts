@@ -1,5 +1,6 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
 
+import { events, message, rules, sequences } from "./flows";
 import { graph, workflows } from "./workflows";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
@@ -129,6 +130,10 @@ export const en = {
   },
   graph,
   workflows,
+  message,
+  sequences,
+  rules,
+  events,
   account: {
     title: "Your account",
     profile: "Profile",
