@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { House, type LucideIcon } from "lucide-react";
+import { Filter, House, type LucideIcon, Users } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -36,6 +36,12 @@ export const GROUPS: readonly Group[] = ["home", "build", "watch", "people", "se
 /** The first path that fits is shown, so `/workflows/new` comes before `/workflows/:id`. */
 export const SCREENS: readonly Screen[] = [
   screen("/", text.home.title, () => import("./home"), { group: "home", icon: House, key: "h", permission: "readWork" }),
+  screen("/contacts", text.contacts.title, () => import("./contacts"), { group: "people", icon: Users, key: "p", permission: "readContacts" }),
+  screen("/contacts/import", text.importing.title, () => import("./import"), { permission: "contacts" }),
+  screen("/contacts/:id", text.contacts.title, () => import("./contact"), { permission: "readContacts" }),
+  screen("/segments", text.segments.title, () => import("./segments"), { group: "people", icon: Filter, key: "g", permission: "readDefinitions" }),
+  screen("/segments/new", text.segments.noName, () => import("./segment"), { permission: "define" }),
+  screen("/segments/:id", text.segments.title, () => import("./segment"), { permission: "readDefinitions" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

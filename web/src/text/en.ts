@@ -1,4 +1,5 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
+import { audience, channels, contacts, importing, segments } from "./people";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
@@ -125,6 +126,11 @@ export const en = {
     connections: "Connections",
     attention: "Needs attention",
   },
+  channels,
+  audience,
+  contacts,
+  importing,
+  segments,
   account: {
     title: "Your account",
     profile: "Profile",
