@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { CalendarClock, Grid3x3, House, type LucideIcon, Workflow, Zap } from "lucide-react";
+import { CalendarClock, Filter, Grid3x3, House, type LucideIcon, Users, Workflow, Zap } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -48,6 +48,12 @@ export const SCREENS: readonly Screen[] = [
   screen("/events", text.events.title, () => import("./events"), { group: "watch", icon: Zap, key: "v", permission: "readWork" }),
   screen("/events/explain", text.events.explain, () => import("./events/explain"), { permission: "readWork" }),
   screen("/events/:id", text.events.title, () => import("./events/event"), { permission: "readWork" }),
+  screen("/contacts", text.contacts.title, () => import("./contacts"), { group: "people", icon: Users, key: "p", permission: "readContacts" }),
+  screen("/contacts/import", text.importing.title, () => import("./import"), { permission: "contacts" }),
+  screen("/contacts/:id", text.contacts.title, () => import("./contact"), { permission: "readContacts" }),
+  screen("/segments", text.segments.title, () => import("./segments"), { group: "people", icon: Filter, key: "g", permission: "readDefinitions" }),
+  screen("/segments/new", text.segments.noName, () => import("./segment"), { permission: "define" }),
+  screen("/segments/:id", text.segments.title, () => import("./segment"), { permission: "readDefinitions" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

@@ -1,6 +1,6 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
-
 import { events, message, rules, sequences } from "./flows";
+import { audience, channels, contacts, importing, segments } from "./people";
 import { graph, workflows } from "./workflows";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
@@ -134,6 +134,11 @@ export const en = {
   sequences,
   rules,
   events,
+  channels,
+  audience,
+  contacts,
+  importing,
+  segments,
   account: {
     title: "Your account",
     profile: "Profile",
