@@ -230,6 +230,7 @@ export const workflows = {
     noContact: "No contact fits.",
     data: "Sample data",
     dataHint: "What a trigger would bring. Kept in this browser; Test and Simulate use it as well.",
+    edit: "Edit",
     fill: "Fill in what is missing",
     notJson: "The sample data is no JSON.",
     width: "Width",

@@ -34,7 +34,7 @@ export function EdgeLine({ id, sourceX, sourceY, targetX, targetY, data, selecte
       <BaseEdge path={path} className={look} interactionWidth={20} {...(markerEnd ? { markerEnd } : {})} />
       {(data?.words || canInsert) && (
         <EdgeLabelRenderer>
-          <div className={cx(styles.label, selected && styles.labelSelected, isWrong && styles.labelWrong)} style={{ transform: at }}>
+          <div className={cx(styles.label, Boolean(data?.words) && styles.worded, selected && styles.labelSelected, isWrong && styles.labelWrong)} style={{ transform: at }}>
             {data?.words && <span className={cx(styles.condition, data.isElse && styles.isElse)}>{data.words}</span>}
             {canInsert && (
               <button type="button" tabIndex={-1} className={cx(styles.insert, "nodrag nopan")} aria-label={text.graph.insert} title={text.graph.insert} onClick={(event) => onInsert(id, { x: event.clientX, y: event.clientY })}>

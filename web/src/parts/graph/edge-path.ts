@@ -13,7 +13,7 @@ export function edgePath(from: Point, to: Point, bends: readonly Point[] = []): 
   const way = bends.length > 1 && from.y > to.y ? [...bends].reverse() : bends;
   const points = [from, ...way, to];
   const corners = points.slice(1).flatMap((point, index) => cornersBetween(points[index] ?? from, point));
-  return { path: rounded([from, ...corners, to]), label: labelAt(from, way[0] ?? to) };
+  return { path: rounded([from, ...corners]), label: labelAt(from, way[0] ?? to) };
 }
 
 /** From one point to the next: down to the middle between them, aside, down again. */
@@ -26,7 +26,7 @@ function cornersBetween(from: Point, to: Point): Point[] {
 /** Over the line where it has left those of its siblings. */
 function labelAt(from: Point, next: Point): Point {
   const middle = (from.y + next.y) / 2;
-  return { x: next.x, y: Math.abs(from.x - next.x) < 1 ? middle : middle + 14 };
+  return { x: next.x, y: middle + 14 };
 }
 
 function rounded(points: readonly Point[]): string {

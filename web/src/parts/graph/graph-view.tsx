@@ -1,5 +1,5 @@
-import { Background, BackgroundVariant, Controls, MiniMap, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
-import "@xyflow/react/dist/base.css";
+import { Background, BackgroundVariant, Controls, MiniMap, ReactFlow, ReactFlowProvider, useReactFlow, useStore } from "@xyflow/react";
+import "./xyflow.css";
 import { useEffect, useMemo, useState } from "react";
 import { text } from "../../text";
 import type { Definition } from "./definition";
@@ -53,8 +53,7 @@ function Viewed({ definition, label, marks = NO_MARKS, selected, onSelect }: Gra
     select(nextNode(graph, layout, current, direction));
   };
   return (
-    // eslint-disable-next-line jsx-a11y/no-static-element-interactions -- its nodes take the focus
-    <div className={styles.canvas} onKeyDownCapture={onKeyDown}>
+    <div data-graph tabIndex={-1} className={styles.canvas} onKeyDownCapture={onKeyDown}>
       <ReactFlow<CardNode, LineEdge>
         aria-label={label}
         nodes={nodes}
@@ -93,17 +92,17 @@ export function GraphFurniture({ graph }: { graph: Graph }) {
 
 /** Have the selected node focused and in sight. */
 export function useFocusedNode(key: string | undefined): void {
-  const { getNode, setCenter, getViewport, getZoom } = useReactFlow();
+  const { getNode, setCenter, getZoom } = useReactFlow();
+  const width = useStore((store) => store.width); // a panel that opens beside the graph may cover the node
   useEffect(() => {
-    if (key === undefined) return;
-    const element = document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(key)}"]`);
-    const canvas = document.querySelector(".react-flow");
-    if (!element || !canvas) return;
-    if (canvas.contains(document.activeElement)) element.focus({ preventScroll: true });
-    if (isInside(element.getBoundingClientRect(), canvas.getBoundingClientRect())) return;
-    const node = getNode(key);
-    if (node) void setCenter(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2, { zoom: getZoom(), duration: 0 });
-  }, [key, getNode, setCenter, getViewport, getZoom]);
+    const canvas = document.querySelector<HTMLElement>("[data-graph]");
+    const node = key === undefined ? undefined : getNode(key);
+    if (key === undefined || !canvas || !node) return;
+    const element = canvas.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(key)}"]`);
+    if (canvas.contains(document.activeElement)) element?.focus({ preventScroll: true });
+    if (element && isInside(element.getBoundingClientRect(), canvas.getBoundingClientRect())) return;
+    void setCenter(node.position.x + (node.width ?? 0) / 2, node.position.y + (node.height ?? 0) / 2, { zoom: getZoom(), duration: 0 });
+  }, [key, width, getNode, setCenter, getZoom]);
 }
 
 function isInside(inner: DOMRect, outer: DOMRect): boolean {

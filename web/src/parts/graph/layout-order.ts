@@ -7,6 +7,7 @@ const MANY = 1_500;
 
 /** Order each layer in place. */
 export function orderLayers(cells: readonly Cell[], layers: number[][]): void {
+  beginInOrderOfEdges(cells, layers);
   const places = placesOf(cells.length, layers);
   let best = layers.map((layer) => [...layer]);
   let fewest = crossings(cells, layers, places);
@@ -21,6 +22,18 @@ export function orderLayers(cells: readonly Cell[], layers: number[][]): void {
     best = layers.map((layer) => [...layer]);
   }
   for (const [index, layer] of best.entries()) layers[index] = layer;
+}
+
+/** What is asked first stands on the left: nodes as they are met along the edges, from the top. */
+function beginInOrderOfEdges(cells: readonly Cell[], layers: readonly number[][]): void {
+  const met = new Map<number, number>();
+  const open = [...(layers[0] ?? [])].reverse();
+  for (let cell = open.pop(); cell !== undefined; cell = open.pop()) {
+    if (met.has(cell)) continue;
+    met.set(cell, met.size);
+    open.push(...[...(cells[cell]?.after ?? [])].reverse());
+  }
+  for (const layer of layers) layer.sort((one, other) => (met.get(one) ?? 0) - (met.get(other) ?? 0));
 }
 
 function placesOf(count: number, layers: readonly (readonly number[])[]): number[] {

@@ -3,6 +3,7 @@ import { asProblem } from "../../../api/problem";
 import type { Definition } from "../../../parts/graph/definition";
 import { text } from "../../../text";
 import { Button } from "../../../ui/button";
+import { CodeEditor } from "../../../ui/code-editor";
 import { Dialog } from "../../../ui/dialog";
 import { Field } from "../../../ui/field";
 import { Problem } from "../../../ui/problem";
@@ -72,6 +73,11 @@ export function SimulateDialog({ id, name, version, definition, onClose }: Simul
             </Field>
           )}
         </div>
+        {whom === "data" && (
+          <Field label={text.workflows.preview.data} problem={sample.data ? undefined : text.workflows.preview.notJson}>
+            <CodeEditor value={sample.text} language="json" lines={false} minHeight={90} maxHeight={200} onChange={(written) => sample.change({ text: written })} />
+          </Field>
+        )}
         {problem !== null && <Problem error={problem} />}
         {result && <SimulationView simulation={result} />}
       </div>

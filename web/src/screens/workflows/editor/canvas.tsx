@@ -1,5 +1,5 @@
 import { type Connection, type EdgeChange, type NodeChange, type NodePositionChange, ReactFlow, useReactFlow } from "@xyflow/react";
-import { type DragEvent, useMemo, useRef } from "react";
+import { type DragEvent, useEffect, useMemo, useRef } from "react";
 import { GraphContext } from "../../../parts/graph/context";
 import { cardsOf, linesOf, type Marking, type Marks } from "../../../parts/graph/elements";
 import type { LineEdge } from "../../../parts/graph/edge-line";
@@ -41,8 +41,7 @@ export function Canvas({ onAdd }: CanvasProps) {
   };
   return (
     <GraphContext value={calls}>
-      {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions -- its nodes take the focus */}
-      <div className={cx(graphStyles.canvas, canEdit && graphStyles.editing)} onKeyDownCapture={onKeyDown} {...drop}>
+      <div data-graph tabIndex={-1} className={cx(graphStyles.canvas, canEdit && graphStyles.editing)} onKeyDownCapture={onKeyDown} {...drop}>
         <ReactFlow<CardNode, LineEdge>
           aria-label={words.canvas}
           nodes={nodes}
@@ -59,7 +58,7 @@ export function Canvas({ onAdd }: CanvasProps) {
           nodesDraggable={canEdit}
           nodesConnectable={canEdit && graph.form === "graph"}
           edgesReconnectable={canEdit && graph.form === "graph"}
-          elevateEdgesOnSelect
+          elevateNodesOnSelect={false}
           disableKeyboardA11y
           deleteKeyCode={null}
           selectionKeyCode="Shift"
@@ -101,8 +100,10 @@ function counted(problems: ReadonlyMap<string, readonly PartProblem[]>): Map<str
 /** What React Flow wants to change about its elements: what is selected, and where a node is dragged. */
 function useChanges() {
   const { selected, select, move } = useEditing();
-  const chosen = useRef(selected);
-  chosen.current = selected;
+  const chosen = useRef(selected); // nodes and edges tell their changes one after the other, before anything is drawn
+  useEffect(() => {
+    chosen.current = selected;
+  });
   const onNodesChange = (changes: NodeChange<CardNode>[]) => {
     const moved = changes.filter((one): one is NodePositionChange => one.type === "position" && one.position !== undefined);
     if (moved.length) move(moved.map(({ id, position }) => [id, position ?? { x: 0, y: 0 }]));

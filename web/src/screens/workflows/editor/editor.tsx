@@ -65,10 +65,15 @@ export function Editor({ id, name, workflow, draft, types, canEdit }: EditorProp
   const isPanelOpen = state.panel !== null && (state.panel !== "form" || state.selected.nodes.length > 0 || state.selected.edge !== undefined);
   const sends = graph.byKey.get(state.selected.nodes[0] ?? "")?.type ?? "";
   const isWide = state.panel === "form" && isPreviewShown && state.selected.nodes.length === 1 && types.nodes.some((one) => one.type === sends && one.sends);
+  const redoByShift = (event: React.KeyboardEvent) => {
+    if (!isRedo(event)) return;
+    event.preventDefault();
+    dispatch({ do: "redo" });
+  };
   return (
     <EditingProvider value={editing}>
       {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions -- a key of the whole editor */}
-      <div className={styles.editor} onKeyDown={(event) => isRedo(event) && (event.preventDefault(), dispatch({ do: "redo" }))}>
+      <div className={styles.editor} onKeyDown={redoByShift}>
         <EditorHead name={name} workflow={workflow} saving={saving} history={state.history} hasMoved={state.moved.size > 0} isChecking={isChecking} onOpen={setOpen} dispatch={dispatch} />
         <div className={styles.body}>
           {canEdit && <Palette isNarrow={isPanelOpen} />}

@@ -70,7 +70,10 @@ export function removeSelected({ selected, definition, edit }: Editing): void {
 /** Move along the edges; with Shift, take the next node into the selection. */
 function go(editing: Editing, direction: Direction, isWider: boolean): void {
   const { graph, placed, selected, select } = editing;
-  if (selected.edge !== undefined) return goFromEdge(editing, direction);
+  if (selected.edge !== undefined) {
+    goFromEdge(editing, direction);
+    return;
+  }
   const next = nextNode(graph, placed, selected.nodes.at(-1), direction);
   if (next === undefined) return;
   select({ nodes: isWider ? [...selected.nodes.filter((key) => key !== next), next] : [next] });
@@ -79,7 +82,10 @@ function go(editing: Editing, direction: Direction, isWider: boolean): void {
 function goFromEdge({ graph, selected, select }: Editing, direction: Direction): void {
   const edge = graph.edges.find((one) => one.key === selected.edge);
   if (!edge) return;
-  if (direction === "up" || direction === "down") return select({ nodes: [direction === "up" ? edge.from : edge.to] });
+  if (direction === "up" || direction === "down") {
+    select({ nodes: [direction === "up" ? edge.from : edge.to] });
+    return;
+  }
   const siblings = edgesFrom(graph, edge.from);
   const next = siblings[siblings.indexOf(edge) + (direction === "left" ? -1 : 1)];
   if (next) select({ edge: next.key });

@@ -127,8 +127,8 @@ function IdField({ node }: { node: GraphNode }) {
   const isTaken = typed !== node.id && graph.nodes.some((other) => other.id === typed);
   const take = () => {
     const id = typed.trim();
-    if (id === node.id || !id || isTaken) return setTyped(node.id);
-    return edit(renameNode(definition, node.key, id));
+    if (id === node.id || !id || isTaken) setTyped(node.id);
+    else edit(renameNode(definition, node.key, id));
   };
   return (
     <Field label={formWords.id} hint={formWords.idHint} problem={isTaken ? formWords.idTaken : problem}>

@@ -16,7 +16,7 @@ export function OptionsPanel() {
         </div>
       </header>
       <div className={styles.fields} data-fields>
-        <SchemaForm schema={types.workflow.options} value={definition} onChange={change} />
+        <SchemaForm isFlat schema={types.workflow.options} value={definition} onChange={change} />
       </div>
     </div>
   );

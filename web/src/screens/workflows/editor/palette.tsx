@@ -122,21 +122,21 @@ export function AddDialog({ where, onClose }: AddDialogProps) {
           setActive(0);
         }}
       />
-      <ul id="add-kinds" role="listbox" aria-label={words.add} className={styles.addKinds}>
+      <div id="add-kinds" role="listbox" aria-label={words.add} className={styles.addKinds}>
         {fitting.map((type, index) => (
           // eslint-disable-next-line jsx-a11y/click-events-have-key-events -- the field has the keys
-          <li key={type} id={`add-${type}`} role="option" aria-selected={index === at} className={cx(styles.addKind, styles[kindOf(type).family], index === at && styles.current)} onMouseMove={() => setActive(index)} onClick={() => add(type)}>
+          <div key={type} id={`add-${type}`} role="option" tabIndex={-1} aria-selected={index === at} className={cx(styles.addKind, styles[kindOf(type).family], index === at && styles.current)} onMouseMove={() => setActive(index)} onClick={() => add(type)}>
             <KindIcon type={type} />
             <b>{nameOf(type)}</b>
             <span>{about.get(type)}</span>
-          </li>
+          </div>
         ))}
         {fitting.length === 0 && (
-          <li role="option" aria-selected={false} aria-disabled className={styles.addNone}>
+          <div role="option" tabIndex={-1} aria-selected={false} aria-disabled className={styles.addNone}>
             {words.noKind}
-          </li>
+          </div>
         )}
-      </ul>
+      </div>
     </Dialog>
   );
 }

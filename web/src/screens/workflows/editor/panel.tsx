@@ -21,6 +21,7 @@ export function Panel({ isWide }: { isWide: boolean }) {
   const content = usePanelContent();
   if (!content) return null;
   return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- Escape leaves it for the graph
     <aside id={FORM_PANEL} tabIndex={-1} aria-label={words.panel} className={cx(styles.panel, isWide && styles.widePanel)} onKeyDown={(event) => event.key === "Escape" && !event.defaultPrevented && backToGraph(() => show(null))}>
       <IconButton small label={words.close} className={styles.closePanel} onClick={() => show(null)}>
         <X size={16} aria-hidden />
@@ -33,7 +34,7 @@ export function Panel({ isWide }: { isWide: boolean }) {
 /** Escape in the form closes it, and the keys are the graph's again. */
 function backToGraph(close: () => void): void {
   close();
-  setTimeout(() => document.querySelector<HTMLElement>(".react-flow__node.selected, .react-flow__node")?.focus(), 0);
+  setTimeout(() => document.querySelector<HTMLElement>(".react-flow__node[tabindex='0']")?.focus(), 0);
 }
 
 function usePanelContent() {

@@ -107,7 +107,6 @@ export function useSaving(id: string, definition: Definition, known: Known, load
 
   useEffect(() => {
     if (definition === saved.current.definition || state === "conflict") return;
-    // eslint-disable-next-line react-hooks/set-state-in-effect -- told at once, saved a moment later
     setState((now) => (now === "saving" ? now : "unsaved"));
     const timer = setTimeout(() => void flush(), PAUSE_MS);
     return () => clearTimeout(timer);

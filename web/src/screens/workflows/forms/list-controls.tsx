@@ -5,7 +5,7 @@ import { Button } from "../../../ui/button";
 import { Field } from "../../../ui/field";
 import { IconButton } from "../../../ui/icon-button";
 import { TextInput } from "../../../ui/text-input";
-import { fieldOf, fieldsOf, isBlank, type Schema } from "../model/schema";
+import { fieldsOf, isBlank, type Schema } from "../model/schema";
 import { FieldRow } from "./field-row";
 import styles from "./forms.module.css";
 import { usePartForm, useProblemAt } from "./part-form";
@@ -40,8 +40,9 @@ export function ListControl(props: WithSchema & { onEmpty?: () => void }) {
   const Control = schema.items?.format === "liquid" ? LiquidControl : LineControl;
   const without = (index: number) => {
     const left = entries.filter((_, at) => at !== index);
-    if (left.length === 0) return onEmpty ? onEmpty() : onChange(undefined);
-    return onChange(onEmpty && left.length === 1 ? left[0] : left);
+    if (left.length > 0) onChange(onEmpty && left.length === 1 ? left[0] : left);
+    else if (onEmpty) onEmpty();
+    else onChange(undefined);
   };
   return (
     <ul className={styles.entries}>
@@ -166,5 +167,3 @@ export function GroupsControl({ value, onChange, schema, place, label }: WithSch
     </ul>
   );
 }
-
-export { fieldOf };

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { type List, useList } from "../../../api/queries";
-import { type Json, textOf } from "../../../parts/graph/definition";
+import { textOf } from "../../../parts/graph/definition";
 import { text } from "../../../text";
 import { Combobox } from "../../../ui/combobox";
 import { Select } from "../../../ui/select";
@@ -85,5 +85,3 @@ export function NameControl({ value, onChange, schema }: ControlProps & { schema
     />
   );
 }
-
-export type { Json };

@@ -18,10 +18,12 @@ interface SchemaFormProps {
   place?: string;
   /** A word on single fields, by their names. */
   hints?: Readonly<Record<string, string>>;
+  /** Every field at once, with what it is for. */
+  isFlat?: boolean;
 }
 
 /** A form made of a JSON schema: first what nearly everybody fills in, the rest behind "More". */
-export function SchemaForm({ schema, value, onChange, place = "", hints = {} }: SchemaFormProps) {
+export function SchemaForm({ schema, value, onChange, place = "", hints = {}, isFlat }: SchemaFormProps) {
   const groups = useMemo(() => groupsOf(schema), [schema]);
   const placeOf = (name: string) => (place ? `${place}.${name}` : name);
   const change = (name: string, one: Json | undefined) => onChange(withField(value, name, one), placeOf(name));
@@ -32,7 +34,8 @@ export function SchemaForm({ schema, value, onChange, place = "", hints = {} }: 
     <div className={styles.form}>
       {groups.first.map((field) => row(field, true))}
       {groups.either.length > 0 && <Either groups={groups} value={value} place={placeOf} onChange={onChange} />}
-      {groups.more.length > 0 && <More fields={groups.more} value={value} place={placeOf} row={(field) => row(field, false)} />}
+      {isFlat && groups.more.map((field) => row(field, false))}
+      {!isFlat && groups.more.length > 0 && <More fields={groups.more} value={value} place={placeOf} row={(field) => row(field, false)} />}
     </div>
   );
 }

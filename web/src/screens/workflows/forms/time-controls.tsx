@@ -17,7 +17,7 @@ export function DurationControl({ value, onChange, label }: ControlProps) {
   const { canEdit } = usePartForm();
   const amount = amountIn(textOf(value));
   const [isWritten, setWritten] = useState(textOf(value) !== "" && !amount);
-  const options = [...UNITS.map((unit) => ({ value: unit as string, label: words.units[unit] ?? unit })), { value: WRITTEN, label: words.written }];
+  const options = [...UNITS.map((unit) => ({ value: unit, label: words.units[unit] ?? unit })), { value: WRITTEN, label: words.written }];
   const choose = (unit: string) => {
     setWritten(unit === WRITTEN);
     if (unit !== WRITTEN) onChange(durationOf({ count: amount?.count ?? 1, unit: unit as Unit }));

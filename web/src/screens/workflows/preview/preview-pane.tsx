@@ -48,7 +48,7 @@ function Who() {
         <Select small aria-label={words.for} value={sample.kind} options={kinds} onChange={(kind) => sample.change({ kind })} />
         {sample.kind === "data" && (
           <Button kind="quiet" small aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-            {words.data}
+            {words.edit}
           </Button>
         )}
       </div>
