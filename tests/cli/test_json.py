@@ -28,6 +28,7 @@ from tidings.providers.fake import FakeProvider
 from tidings.views.campaigns import AudienceCount, Campaign
 from tidings.views.connections import ConnectionTest, ProviderConnection, ProviderKindView
 from tidings.views.contacts import Contact, ErasedAddress, Imported
+from tidings.views.drafts import Drafted, ListedDraft, Publication
 from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.views.events import Event, Explained
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
@@ -192,6 +193,12 @@ async def look_at_workflows(tour: Tour, provider: FakeProvider) -> None:
     tour.group("dead-letters replay --all --dry-run", "dead-letters replay --all", like=Replay)
     provider.answer = Accepted("m-1")
     await tour.beside_a_worker("executions", "watch", ids[2], like=Execution)
+    tour("workflows", "draft", "save", "welcome.yaml", like=Drafted)
+    tour.group("workflows draft list", like=ListedDraft)
+    tour.group("workflows draft show welcome", like=Drafted)
+    tour.group("workflows draft publish welcome", like=Publication)
+    tour("workflows", "draft", "save", "welcome.yaml")
+    tour("workflows", "draft", "delete", "welcome", "--yes")
     tour("workflows", "deactivate", "welcome")
     tour("workflows", "delete", "welcome", "--yes")
 

@@ -51,7 +51,7 @@ from tidings.http.guesses import Guesses
 from tidings.http.lean import LEAN_ROUTES, LeanRoute, LeanRoutes
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import describe
-from tidings.http.page import Page
+from tidings.http.page import PageRoute
 from tidings.http.people_settings import PeopleSettings
 from tidings.http.pulse import Pulse
 from tidings.http.rate import RateLimit
@@ -104,6 +104,6 @@ def create_app(
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]
     # Not include_router: it rebuilds every operation at an app's first requests, for 90 ms in all.
     app.state.routes = [*plain, *chain.from_iterable(resource.router.routes for resource in RESOURCES)]
-    app.router.routes += [*app.state.routes, Page()]
+    app.router.routes += [*app.state.routes, PageRoute()]
     object.__setattr__(app, "openapi", lambda: describe(app))
     return app

@@ -1,5 +1,6 @@
 /** How the plot reads what happens in a workspace. */
 import type { Overview } from "@tidings/client";
+import { text } from "../../text";
 import type { Series } from "../../ui/plot";
 import { toneOf, type Tone, wordsOf } from "../../ui/status";
 
@@ -21,7 +22,7 @@ export function linesOf(overview: Overview, minutes: number, by: PlottedBy): { t
     if (line?.[place] !== undefined) line[place] += one.count;
   }
   const series = names.map((name, place) => ({
-    label: wordsOf(name),
+    label: text.channels[name] ?? wordsOf(name),
     tone: by === "outcome" ? toneOf(name) : (CHANNEL_TONES[place % CHANNEL_TONES.length] ?? "quiet"),
     values: values.get(name) ?? [],
   }));

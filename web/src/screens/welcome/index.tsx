@@ -42,7 +42,7 @@ function WelcomeForm({ token }: { token: string }) {
         <Field label={text.welcome.name} hint={text.welcome.nameHint} problem={problemAt(problem, "name")}>
           <TextInput autoComplete="name" autoFocus value={given.name} onChange={set("name")} />
         </Field>
-        <Field label={text.welcome.email} problem={problemAt(problem, "email")}>
+        <Field label={text.welcome.email} hint={text.welcome.emailHint} problem={problemAt(problem, "email")}>
           <TextInput type="email" autoComplete="username" value={given.email} onChange={set("email")} />
         </Field>
         <Field label={text.welcome.password} hint={text.welcome.passwordHint} problem={problemAt(problem, "password")}>
