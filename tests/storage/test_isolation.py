@@ -341,6 +341,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "count_audience": {"status": ["active"]},
         "sample_audience": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
+        "count_step_items": {"nodes": [await every(sql, "select distinct node from outbox where node is not null")]},
+        "list_rule_keys": {"triggers": [["quote"]]},
         "remove_draft": {"id": await every(sql, ID.format("workflows"))},
         "count_live_by_version": {"workspace_hash": [home.hash for home in HOMES]},
         "find_retried": {

@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { Filter, House, type LucideIcon, Users } from "lucide-react";
+import { FileText, Filter, House, type LucideIcon, Megaphone, UserPen, Users, Workflow } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -42,6 +42,9 @@ export const SCREENS: readonly Screen[] = [
   screen("/segments", text.segments.title, () => import("./segments"), { group: "people", icon: Filter, key: "g", permission: "readDefinitions" }),
   screen("/segments/new", text.segments.noName, () => import("./segment"), { permission: "define" }),
   screen("/segments/:id", text.segments.title, () => import("./segment"), { permission: "readDefinitions" }),
+  screen("/workflows", text.workflows.title, () => import("./workflows"), { group: "build", icon: Workflow, key: "w", permission: "readDefinitions" }),
+  screen("/workflows/:id/edit", text.workflows.title, () => import("./workflows/editor"), { permission: "readDefinitions" }),
+  screen("/workflows/:id", text.workflows.title, () => import("./workflows/detail"), { permission: "readDefinitions" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

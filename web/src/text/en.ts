@@ -1,5 +1,7 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
-import { audience, channels, contacts, importing, segments } from "./people";
+import { audience, contacts, importing, segments } from "./people";
+
+import { graph, workflows } from "./workflows";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
@@ -138,11 +140,12 @@ export const en = {
     connections: "Connections",
     attention: "Needs attention",
   },
-  channels,
   audience,
   contacts,
   importing,
   segments,
+  graph,
+  workflows,
   account: {
     title: "Your account",
     profile: "Profile",
