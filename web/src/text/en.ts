@@ -1,6 +1,6 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
 import { events, message, rules, sequences } from "./flows";
-import { audience, channels, contacts, importing, segments } from "./people";
+import { audience, contacts, importing, segments } from "./people";
 import { graph, workflows } from "./workflows";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
@@ -146,7 +146,6 @@ export const en = {
   sequences,
   rules,
   events,
-  channels,
   audience,
   contacts,
   importing,

@@ -2,18 +2,6 @@
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
-export const channels = {
-  email: "E-mail",
-  sms: "SMS",
-  whatsapp: "WhatsApp",
-  push: "Push",
-  voice: "Voice call",
-  social: "Social post",
-  chat: "Chat",
-  webhook: "Webhook",
-  function: "Function",
-} as const;
-
 export const audience = {
   whom: "Who gets it",
   kinds: { matching: "People who match", segment: "A segment", everyone: "Everyone" },

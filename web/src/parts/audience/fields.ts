@@ -1,4 +1,5 @@
 /** What a filter can ask of a contact, and how each is compared. The words stand in `text.audience`. */
+import { channelWord } from "../channel-word";
 import { text } from "../../text";
 
 export type FieldKind = "text" | "label" | "attribute" | "time" | "channel" | "consent";
@@ -47,7 +48,7 @@ export const FIELDS: readonly FieldChoice[] = [
   ...CONTACT_CHANNELS.map((channel) => ({
     name: `consent.${channel}`,
     kind: "consent" as const,
-    label: text.audience.consentTo(text.channels[channel]),
+    label: text.audience.consentTo(channelWord(channel)),
   })),
 ];
 

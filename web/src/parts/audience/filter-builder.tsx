@@ -1,4 +1,5 @@
 import { Plus, X } from "lucide-react";
+import { channelWord } from "../channel-word";
 import { text } from "../../text";
 import { Button } from "../../ui/button";
 import { IconButton } from "../../ui/icon-button";
@@ -106,7 +107,7 @@ function ValueField({ row, onChange }: { row: Row; onChange: (value: string) => 
   if (kind === "channel" || kind === "consent") {
     const options =
       kind === "channel"
-        ? CONTACT_CHANNELS.map((value) => ({ value: value, label: text.channels[value] }))
+        ? CONTACT_CHANNELS.map((value) => ({ value: value, label: channelWord(value) }))
         : CONSENTS.map((value) => ({ value: value, label: words.consents[value] }));
     return <Select small aria-label={words.value} value={row.value} options={options} onChange={onChange} />;
   }

@@ -16,7 +16,7 @@ export function fieldsOf({ subject, content }: Written, form: ChannelForm): Json
 
 /** The plain spelling where it says everything: a text, and the subject beside it. */
 export function writtenOf(fields: JsonObject, form: ChannelForm): Written {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== "");
+  const given = Object.entries(fields).filter(([, value]) => value !== "");
   const isPlain = form.text !== null && given.every(([name, value]) => typeof value === "string" && (name === form.text || name === form.subject));
   const text = form.text ? fields[form.text] : undefined;
   if (!isPlain || typeof text !== "string") return { subject: null, content: Object.fromEntries(given) };

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { useRead } from "../../api/queries";
 import type { Unsaved } from "../../screens/workflows/api";
 import { ContactChoice } from "../../screens/workflows/preview/contact-choice";
 import { MessagePreview } from "../../screens/workflows/preview/message-preview";
@@ -11,22 +12,24 @@ export interface Chosen {
   label: string;
 }
 
-/** Somebody of the workspace for whom previews are shown, kept for as long as the page is open. */
-export function useContactForPreview() {
+function useContactForPreview() {
   const [contact, setContact] = useState<Chosen | null>(null);
   return { contact, change: ({ contact: chosen }: { contact?: Chosen | null }) => setContact(chosen ?? null) };
 }
 
-/** What a message would say to a chosen contact, as it is written now. */
+/** What a message would say to the newest contact, or to another that is chosen, as it is written now. */
 export function ContactPreview({ unsaved }: { unsaved: Unsaved }) {
-  const sample = useContactForPreview();
+  const chosen = useContactForPreview();
+  const { data } = useRead("GET /v1/contacts", { query: { limit: 1 } });
+  const newest = data?.data[0];
+  const contact = chosen.contact ?? (newest ? { id: newest.id, label: newest.name ?? newest.email ?? newest.externalId } : null);
   return (
     <section aria-label={text.message.preview} className={styles.preview}>
       <header className={styles.previewHead}>
         <h2>{text.message.preview}</h2>
-        <ContactChoice sample={sample} />
+        <ContactChoice sample={{ contact, change: chosen.change }} />
       </header>
-      <ShownPreviews unsaved={sample.contact ? { ...unsaved, contactId: sample.contact.id } : unsaved} />
+      {data && <ShownPreviews unsaved={contact ? { ...unsaved, contactId: contact.id } : unsaved} />}
     </section>
   );
 }

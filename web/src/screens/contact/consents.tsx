@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api } from "../../api/client";
 import { invalidate } from "../../api/queries";
 import { CONTACT_CHANNELS } from "../../parts/audience/fields";
+import { channelWord } from "../../parts/channel-word";
 import { text } from "../../text";
 import { Section } from "../../ui/page";
 import { Problem } from "../../ui/problem";
@@ -40,16 +41,16 @@ export function Consents({ contact, mayChange }: { contact: Contact; mayChange: 
         <tbody>
           {CONTACT_CHANNELS.map((channel) => (
             <tr key={channel}>
-              <th scope="row">{text.channels[channel]}</th>
+              <th scope="row">{channelWord(channel)}</th>
               <Choice
-                label={words.consentOf(text.channels[channel])}
+                label={words.consentOf(channelWord(channel))}
                 stated={statedIn(contact.consent[channel], "unknown", "status")}
                 options={CONSENT}
                 disabled={!mayChange}
                 onChange={(value) => save({ consent: { [channel]: value === "unknown" ? null : value } })}
               />
               <Choice
-                label={words.suppressionOf(text.channels[channel])}
+                label={words.suppressionOf(channelWord(channel))}
                 stated={statedIn(contact.suppressions[channel], "none", "reason")}
                 options={SUPPRESSION}
                 disabled={!mayChange}

@@ -1,5 +1,6 @@
 import type { Item } from "@tidings/client";
 import { useList } from "../../api/queries";
+import { channelWord } from "../../parts/channel-word";
 import { text } from "../../text";
 import { EmptyState } from "../../ui/empty-state";
 import { Problem } from "../../ui/problem";
@@ -11,7 +12,7 @@ const words = text.contacts;
 
 const COLUMNS: readonly Column<Item>[] = [
   { id: "when", title: words.when, width: "110px", cell: (one) => <Time at={one.finalizedAt ?? one.createdAt} /> },
-  { id: "channel", title: words.channel, width: "90px", cell: (one) => text.channels[one.channel] },
+  { id: "channel", title: words.channel, width: "90px", cell: (one) => channelWord(one.channel) },
   { id: "from", title: words.from, width: "minmax(120px, 1.4fr)", cell: (one) => one.campaignName ?? one.workflowName ?? one.trigger ?? words.test },
   { id: "outcome", title: words.outcome, width: "120px", cell: (one) => <Status state={one.inDoubt ? "inDoubt" : one.status} /> },
   { id: "why", title: words.why, width: "minmax(140px, 2fr)", cell: (one) => <span title={one.error ?? undefined}>{one.error}</span> },

@@ -71,7 +71,7 @@ function Cancel({ event }: { event: Event }) {
   };
   return (
     <>
-      <Button kind="danger" onClick={() => setOpen(true)}>
+      <Button onClick={() => setOpen(true)}>
         {words.cancel}
       </Button>
       {isOpen && <ConfirmDialog open danger onClose={() => setOpen(false)} title={words.cancel} about={words.cancelAbout} verb={words.cancel} onConfirm={cancel} />}

@@ -1,7 +1,7 @@
-import type { Explained, GivenEvent } from "@tidings/client";
+import type { Explained } from "@tidings/client";
 import { useState } from "react";
 import { api } from "../../api/client";
-import { problemAt, problemElsewhere } from "../../api/problem";
+import { asProblem, problemAt, problemElsewhere } from "../../api/problem";
 import { useRead } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { text } from "../../text";
@@ -20,7 +20,12 @@ import styles from "./events.module.css";
 
 const words = text.events;
 const PLACES = ["trigger", "lead", "partner", "agent", "variables"];
-const BEGUN = { lead: { name: "Ada Lovelace", email: "ada@example.com", phone: "+442071838750" }, variables: {} };
+const BEGUN = {
+  lead: { name: "Ada Lovelace", email: "ada@example.com", phone: "+442071838750" },
+  partner: { name: "Grace Hopper", email: "grace@example.com" },
+  agent: { name: "Alan Turing", email: "alan@example.com" },
+  variables: {},
+};
 
 /** Asks what an event would do, without sending it. */
 export default function Explain() {
@@ -32,10 +37,10 @@ export default function Explain() {
   const data = objectIn(written);
   const { busy, problem, onSubmit } = useSubmit(async () => {
     setExplained(null);
-    setExplained(await api.events.explain({ ...data, trigger } as GivenEvent));
+    setExplained(await api.events.explain({ ...data, trigger }));
   });
   const elsewhere = problemElsewhere(problem, PLACES);
-  const wrong = data ? PLACES.slice(1).map((place) => problemAt(problem, place)).find(Boolean) : words.notJson;
+  const wrong = data ? wordsFor(problem) : words.notJson;
   const form = (
     <form onSubmit={onSubmit} className={styles.stack}>
       <Field label={words.trigger} problem={problemAt(problem, "trigger")} required>
@@ -64,8 +69,15 @@ export default function Explain() {
   );
   return (
     <Page title={words.explain} back={{ href: "/events", label: words.title }}>
-      <p className={styles.quiet}>{words.explainAbout}</p>
+      <p className={styles.about}>{words.explainAbout}</p>
       <Split main={form} side={answer} sideWidth={720} />
     </Page>
   );
+}
+
+/** What is wrong with the data, each with its place: `variables.quote is missing`. */
+function wordsFor(problem: unknown): string | undefined {
+  if (problem === null) return undefined;
+  const found = asProblem(problem).errors.filter((one) => one.place !== "trigger");
+  return found.length ? found.map((one) => `${one.place} ${one.message}`).join("; ") : undefined;
 }

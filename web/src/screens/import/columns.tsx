@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { CONTACT_CHANNELS } from "../../parts/audience/fields";
+import { channelWord } from "../../parts/channel-word";
 import { text } from "../../text";
 import { Button } from "../../ui/button";
 import { Section } from "../../ui/page";
@@ -13,7 +14,7 @@ import { guessAll, type MappingProblem, PLAIN_FIELDS, problemOf, type Target } f
 const words = text.importing;
 const OPTIONS = [
   ...PLAIN_FIELDS.map((value) => ({ value: value, label: words.targets[value] })),
-  ...CONTACT_CHANNELS.map((channel) => ({ value: `consent.${channel}`, label: words.consent(text.channels[channel]) })),
+  ...CONTACT_CHANNELS.map((channel) => ({ value: `consent.${channel}`, label: words.consent(channelWord(channel)) })),
   { value: "attribute", label: words.targets.attribute },
   { value: "none", label: words.targets.none },
 ];

@@ -1,7 +1,7 @@
 import type { MatrixCell, RuleMatrix } from "@tidings/client";
 import { Plus } from "lucide-react";
-import { Link } from "wouter";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useLocation } from "wouter";
 import { api } from "../../api/client";
 import { keyOf } from "../../api/queries";
 import { useMay } from "../../api/session";
@@ -18,7 +18,6 @@ import { Problem } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { Status, type Tone } from "../../ui/status";
 import { useQueryValue } from "../../ui/use-query";
-import { useLocation } from "wouter";
 import { cellAt, type Column, columnsOf, rowsMatching } from "./model/matrix";
 import styles from "./rules.module.css";
 
@@ -62,12 +61,14 @@ export default function Rules() {
   );
 }
 
+const FIRST_PAGE: { cursor?: string } = {};
+
 /** Triggers come page by page; the columns are the same on each. */
 function useMatrix() {
   const found = useInfiniteQuery({
     queryKey: keyOf("GET /v1/rules/matrix"),
     queryFn: ({ pageParam, signal }) => api.rules.matrix({ limit: 200, ...pageParam }, { signal }),
-    initialPageParam: {} as { cursor?: string },
+    initialPageParam: FIRST_PAGE,
     getNextPageParam: (last: RuleMatrix) => (last.nextCursor ? { cursor: last.nextCursor } : undefined),
   });
   const [first] = found.data?.pages ?? [];
@@ -118,9 +119,8 @@ function Matrix({ matrix, canEdit }: { matrix: RuleMatrix; canEdit: boolean }) {
         {Object.entries(words.legend).map(([outcome, about]) => (
           <span key={outcome}>
             <Status state={outcome} tone={TONES[outcome] ?? "quiet"}>
-              {words.outcomes[outcome as keyof typeof words.outcomes]}
-            </Status>{" "}
-            {about}
+              {words.outcomes[outcome as keyof typeof words.outcomes]}: {about}
+            </Status>
           </span>
         ))}
       </p>
@@ -150,7 +150,9 @@ function Head({ columns }: { columns: readonly Column[] }) {
       <tr>
         {columns.map((column) => (
           <th key={`${column.audience} ${column.channel}`} scope="col" className={cx(styles.channel, isFirst(columns, column) && styles.first)}>
-            <KindIcon type={column.channel} size={13} /> {channelName(column.channel)}
+            <span>
+              <KindIcon type={column.channel} size={13} /> {channelName(column.channel)}
+            </span>
           </th>
         ))}
       </tr>

@@ -151,7 +151,7 @@ function Actions({ rule, busy, isComplete, onDelete }: { rule: Rule | null; busy
   return (
     <>
       {rule && (
-        <Button kind="danger" onClick={onDelete}>
+        <Button onClick={onDelete}>
           {words.delete}
         </Button>
       )}

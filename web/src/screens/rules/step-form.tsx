@@ -36,6 +36,7 @@ export function StepForm({ step, place, draft, change, types, form, errors, vari
   const set = (next: JsonObject) => change({ steps: withEntry(draft.steps, place, next) });
   const shared = { types, variables, canEdit };
   return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- it only notices which of its fields has the focus
     <article className={cx(styles.step, isCurrent && draft.steps.length > 1 && styles.current)} onFocus={onCurrent}>
       <header className={styles.stepHead}>
         <h3>{words.step(place + 1)}</h3>

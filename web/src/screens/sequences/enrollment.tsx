@@ -1,5 +1,6 @@
 import type { Enrollment, Sequence, StepFate } from "@tidings/client";
 import { useState } from "react";
+import { Link } from "wouter";
 import { api } from "../../api/client";
 import { invalidate, isNotFound, useRead } from "../../api/queries";
 import { useMay } from "../../api/session";
@@ -20,6 +21,7 @@ import type { ScreenProps } from "../registry";
 import { useSequence } from "./api";
 import { ABOUT, type Asked, nameOf } from "./detail/enrollments-tab";
 import { stepSummary } from "./model/summary";
+import styles from "./sequences.module.css";
 
 const words = text.sequences.enrollments;
 const EVERY_MS = 5_000;
@@ -53,7 +55,7 @@ function Facts({ enrollment }: { enrollment: Enrollment }) {
     <KeyValue
       columns={2}
       pairs={[
-        [words.contact, <Id key="contact" id={enrollment.contactId} />],
+        [words.contact, <Link key="contact" href={`/contacts/${enrollment.contactId}`}>{nameOf(enrollment)}</Link>],
         [words.title, <Id key="id" id={enrollment.id} />],
         [words.enrolled, <Time key="at" at={enrollment.enrolledAt} />],
         [words.completedAt, enrollment.completedAt && <Time at={enrollment.completedAt} />],
@@ -73,7 +75,7 @@ function Steps({ enrollment, sequence }: { enrollment: Enrollment; sequence: Seq
     return step && stepSummary(step);
   };
   const columns: Column<StepFate>[] = [
-    { id: "step", title: text.sequences.funnel.step, width: "minmax(220px, 2fr)", cell: (one) => <span><KindIcon type={one.channel} size={14} /> {one.stepIndex + 1} · {summary(one)}</span> },
+    { id: "step", title: text.sequences.funnel.step, width: "minmax(220px, 2fr)", cell: (one) => <span className={styles.withIcon}><KindIcon type={one.channel} size={14} /> {one.stepIndex + 1} · {summary(one)}</span> },
     { id: "fate", title: words.fate, width: "140px", cell: (one) => <Status state={one.fate} tone={TONES[one.fate]}>{words.fates[one.fate]}</Status> },
     { id: "at", title: words.at, width: "140px", cell: (one) => <Time at={one.at} /> },
     { id: "reason", title: words.reason, width: "minmax(0, 2fr)", cell: (one) => one.reason },
@@ -98,7 +100,7 @@ function Actions({ enrollment }: { enrollment: Enrollment }) {
   return (
     <>
       {choices.map((one) => (
-        <Button key={one} kind={one === "cancelled" ? "danger" : "plain"} onClick={() => setAsked(one)}>
+        <Button key={one} onClick={() => setAsked(one)}>
           {words.verbs[one]}
         </Button>
       ))}

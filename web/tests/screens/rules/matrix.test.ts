@@ -1,7 +1,7 @@
 import type { MatrixCell } from "@tidings/client";
 import { expect, it } from "vitest";
 import { cellAt, columnsOf, rowsMatching } from "../../../src/screens/rules/model/matrix";
-import { exampleEvent, givenOf, moved } from "../../../src/screens/rules/model/draft";
+import { exampleEvent, givenOf, moved, type RuleDraft } from "../../../src/screens/rules/model/draft";
 
 const cell = (channel: "email" | "sms", audience: "lead" | "agent", outcome: string): MatrixCell => ({ channel, audience, outcome, reason: "", ruleId: null, steps: 0, ready: true });
 const matrix = {
@@ -25,7 +25,7 @@ it("finds a cell by its column, and triggers by their letters", () => {
 });
 
 it("numbers the messages of a rule as they stand", () => {
-  const draft = { trigger: "quote_sent", channel: "email", audience: "lead", enabled: true, steps: [{ id: "b", stepOrder: 9, channel: "email", template: { body: "B" } }, { template: { body: "A" } }] };
+  const draft: RuleDraft = { trigger: "quote_sent", channel: "email", audience: "lead", enabled: true, steps: [{ id: "b", stepOrder: 9, channel: "email", template: { body: "B" } }, { template: { body: "A" } }] };
   expect(givenOf(draft).steps).toEqual([{ id: "b", stepOrder: 1, template: { body: "B" } }, { stepOrder: 2, template: { body: "A" } }]);
   expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
 });

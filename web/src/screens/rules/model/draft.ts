@@ -1,7 +1,6 @@
 /** A rule while somebody writes it. Its steps are JSON as the API has them, so that nothing is lost that no field shows. */
 import type { GivenRule, Rule } from "@tidings/client";
-import { type JsonObject, objectsIn } from "../../../parts/graph/definition";
-import type { Json } from "../../../parts/graph/definition";
+import { type Json, type JsonObject, objectsIn, withField } from "../../../parts/graph/definition";
 import type { Schema } from "../../workflows/model/schema";
 import { text } from "../../../text";
 
@@ -21,7 +20,7 @@ export function draftOf({ trigger, channel, audience, enabled, steps }: Rule): R
 
 /** The steps in the order in which they stand; a channel of a step is only ever the rule's. */
 export function givenOf(draft: RuleDraft): GivenRule {
-  const steps = draft.steps.map(({ channel: _, ...step }, place) => ({ ...step, stepOrder: place + 1 }));
+  const steps = draft.steps.map((step, place) => ({ ...withField(step, "channel", undefined), stepOrder: place + 1 }));
   return { ...draft, steps } as unknown as GivenRule;
 }
 

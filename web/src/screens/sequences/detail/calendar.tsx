@@ -32,7 +32,7 @@ export function Calendar({ sequence, allHours, onMove }: CalendarProps) {
           <tr>
             <td className={styles.corner} />
             {columns.map((column) => (
-              <ColumnHead key={column.kind === "day" ? column.day : `gap-${column.from}`} column={column} />
+              <ColumnHead key={column.kind === "day" ? column.day : `gap-${column.from}`} column={column} isEmpty={column.kind === "day" && !steps.some((one) => one.day === column.day)} />
             ))}
           </tr>
         </thead>
@@ -55,7 +55,7 @@ export function Calendar({ sequence, allHours, onMove }: CalendarProps) {
   );
 }
 
-function ColumnHead({ column }: { column: Column }) {
+function ColumnHead({ column, isEmpty }: { column: Column; isEmpty: boolean }) {
   if (column.kind === "gap") {
     return (
       <th scope="col" className={styles.gapHead}>
@@ -64,7 +64,7 @@ function ColumnHead({ column }: { column: Column }) {
     );
   }
   return (
-    <th scope="col">
+    <th scope="col" className={cx(isEmpty && styles.empty)}>
       {words.day(column.day)}
       {column.day === 0 && <span className={styles.about}>{words.enrolled}</span>}
     </th>

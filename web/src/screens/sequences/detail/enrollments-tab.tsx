@@ -79,7 +79,7 @@ function Chosen({ count, onAsk }: { count: number; onAsk: (asked: Asked) => void
     <>
       <span>{text.common.selected(count)}</span>
       {(["paused", "active", "cancelled"] as const).map((asked) => (
-        <Button key={asked} small kind={asked === "cancelled" ? "danger" : "plain"} onClick={() => onAsk(asked)}>
+        <Button key={asked} small onClick={() => onAsk(asked)}>
           {words.verbs[asked]}
         </Button>
       ))}

@@ -30,7 +30,7 @@ export function HeatMap({ heat, chosen, onChoose, labels }: HeatMapProps) {
   };
   return (
     <div className={styles.heat}>
-      {/* eslint-disable-next-line jsx-a11y/interactive-supports-focus -- its cells take the focus */}
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- its cells take the focus */}
       <div ref={grid} role="group" aria-label={words.heatmap} className={styles.grid} style={{ "--days": heat.days.length } as React.CSSProperties} onKeyDown={onKeyDown}>
         {HOURS.filter((hour) => hour % 3 === 0).map((hour) => (
           <span key={hour} className={styles.hour} style={{ gridRow: hour + 2 }} aria-hidden>

@@ -1,5 +1,6 @@
 /** What publishing a sequence's draft would change. */
 import type { Sequence, Step } from "@tidings/client";
+import { isSame as isSameValue, type Json } from "../../../parts/graph/definition";
 
 export interface StepChange {
   kind: "added" | "changed" | "removed";
@@ -29,5 +30,5 @@ export function changesOf(sequence: Sequence): Changes {
 }
 
 function isSame(one: Step, other: Step): boolean {
-  return FIELDS.every((name) => JSON.stringify(one[name]) === JSON.stringify(other[name]));
+  return FIELDS.every((name) => isSameValue(one[name] as Json, other[name] as Json));
 }

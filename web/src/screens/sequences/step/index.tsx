@@ -101,7 +101,7 @@ function StepForm({ sequence, step, types, back }: StepFormProps) {
   const actions = canEdit && (
     <>
       {step && (
-        <Button kind="danger" onClick={() => setDeleting(true)}>
+        <Button onClick={() => setDeleting(true)}>
           {words.delete}
         </Button>
       )}
