@@ -304,6 +304,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "max_lateness": [None],
         },
         "list_templates": {"kind": [None]},
+        "list_tenant_audit": {"actor": [None], "subject_kind": [None]},
+        "list_subject_audit": {"actor": [None], "subject_kind": [None]},
         "find_first_user": {"created_by": ["ann"]},
         "change_user": {"email": [None]},
         "set_password": {"password_hash": ["other"]},

@@ -3517,6 +3517,8 @@ export interface Operations {
       status?: ShownStatus | null;
       /** Only what is for this contact, or about it: its id or its externalId. */
       contactId?: string | null;
+      /** Part of the error's text: only what failed so. */
+      error?: string | null;
       /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
       createdAfter?: string | null;
       /** Only what was created before this time. */
@@ -4905,6 +4907,10 @@ export interface Operations {
       cursor?: string | null;
       /** The id of what it was done to. */
       subject?: Id | null;
+      /** What it was done to: `workflow`, `api_key`. */
+      subjectKind?: string | null;
+      /** A part of who did it: `user:ada@example.com`, `key:`. */
+      actor?: string | null;
       /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
       createdAfter?: string | null;
       /** Only what was created before this time. */

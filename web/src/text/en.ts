@@ -1,6 +1,8 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
 import { events, message, rules, sequences } from "./flows";
 import { audience, contacts, importing, segments } from "./people";
+import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
+import { errors, executions, inDoubt, messages, runs, work } from "./work";
 import { graph, workflows } from "./workflows";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
@@ -134,7 +136,7 @@ export const en = {
     resting: "Providers that rest",
     restingAbout: "They refused or were out of reach. Messages wait and go out by themselves.",
     until: "until",
-    waiting: "What nobody does",
+    waiting: "Held up",
     waitingAbout: "Work that waits for a provider or a worker that is not there.",
     allWell: "No provider rests, and nothing waits for one that is missing.",
     connections: "Connections",
@@ -150,6 +152,19 @@ export const en = {
   contacts,
   importing,
   segments,
+  work,
+  executions,
+  runs,
+  messages,
+  inDoubt,
+  errors,
+  roles,
+  connections,
+  people,
+  apiKeys,
+  audit,
+  workspaces,
+  workers,
   account: {
     title: "Your account",
     profile: "Profile",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { carriedOver, fieldsOf, problemsBelow, writtenOf } from "../../src/parts/message/content";
+import { carriedOver, fieldsOf, problemsBelow, writtenOf } from "../../src/parts/content/content";
 import type { ChannelForm } from "../../src/screens/workflows/model/schema";
 
 const form = (channel: string, text: string, subject: string | null): ChannelForm => ({ channel, text, subject, reachesContacts: true, needsTo: false, schema: {} });

@@ -1,7 +1,7 @@
 import type { Decision, EventItem } from "@tidings/client";
 import { Link } from "wouter";
 import { KindIcon } from "../../parts/graph/kinds";
-import { channelName } from "../../parts/message/channel";
+import { channelName } from "../../parts/content/channel";
 import { text } from "../../text";
 import { Status, type Tone, wordsOf } from "../../ui/status";
 import { Time } from "../../ui/time";

@@ -6,7 +6,7 @@ import { api } from "../../api/client";
 import { keyOf } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { KindIcon } from "../../parts/graph/kinds";
-import { channelName } from "../../parts/message/channel";
+import { channelName } from "../../parts/content/channel";
 import { useShortcuts } from "../../shell/keys";
 import { text } from "../../text";
 import { Button, ButtonLink } from "../../ui/button";

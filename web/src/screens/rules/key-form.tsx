@@ -1,5 +1,5 @@
 import { problemAt } from "../../api/problem";
-import { channelName } from "../../parts/message/channel";
+import { channelName } from "../../parts/content/channel";
 import { text } from "../../text";
 import { Field } from "../../ui/field";
 import { Select } from "../../ui/select";

@@ -1,7 +1,7 @@
 import type { GivenUnsavedPreview, Variable } from "@tidings/client";
 import { useState } from "react";
 import { isObject, type JsonObject } from "../../parts/graph/definition";
-import { ShownPreviews } from "../../parts/message/live-preview";
+import { ShownPreviews } from "../../parts/content/live-preview";
 import { text } from "../../text";
 import { CodeEditor } from "../../ui/code-editor";
 import { Field } from "../../ui/field";

@@ -6,7 +6,7 @@ import { api } from "../../api/client";
 import { problemAt, problemElsewhere } from "../../api/problem";
 import { invalidate, isNotFound, useRead } from "../../api/queries";
 import { useMay } from "../../api/session";
-import { useCheckedRule } from "../../parts/message/use-checked";
+import { useCheckedRule } from "../../parts/content/use-checked";
 import { carriedIn } from "./model/carried";
 import { text } from "../../text";
 import { Button } from "../../ui/button";

@@ -1,8 +1,8 @@
 import type { ProblemPlace, Variable } from "@tidings/client";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { isObject, type JsonObject, withEntry } from "../../parts/graph/definition";
-import { problemsBelow } from "../../parts/message/content";
-import { ContentForm } from "../../parts/message/content-form";
+import { problemsBelow } from "../../parts/content/content";
+import { ContentForm } from "../../parts/content/content-form";
 import { text } from "../../text";
 import { Checkbox } from "../../ui/checkbox";
 import { cx } from "../../ui/cx";

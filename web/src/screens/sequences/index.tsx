@@ -3,7 +3,7 @@ import { Plus } from "lucide-react";
 import { useList } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { KindIcon } from "../../parts/graph/kinds";
-import { channelName } from "../../parts/message/channel";
+import { channelName } from "../../parts/content/channel";
 import { useShortcuts } from "../../shell/keys";
 import { text } from "../../text";
 import { Button } from "../../ui/button";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../parts/graph/definition";
 import { isObject } from "../../../parts/graph/definition";
-import { carriedOver } from "../../../parts/message/content";
+import { carriedOver } from "../../../parts/content/content";
 import type { ChannelForm } from "../../workflows/model/schema";
 
 /** The steps of a rule whose channel is another now: their words go along. */

@@ -3,7 +3,7 @@ import { Plus, TriangleAlert } from "lucide-react";
 import { type DragEvent, useState } from "react";
 import { Link } from "wouter";
 import { KindIcon } from "../../../parts/graph/kinds";
-import { channelName } from "../../../parts/message/channel";
+import { channelName } from "../../../parts/content/channel";
 import { text } from "../../../text";
 import { cx } from "../../../ui/cx";
 import { type Column, columnsOf, hoursOf, type Placed, placed } from "../model/calendar";

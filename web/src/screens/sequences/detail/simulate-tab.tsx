@@ -4,7 +4,7 @@ import { useState } from "react";
 import { api } from "../../../api/client";
 import { AudienceForm } from "../../../parts/audience/audience-form";
 import { audienceOf, EMPTY_AUDIENCE } from "../../../parts/audience/filter";
-import type { Chosen } from "../../../parts/message/live-preview";
+import type { Chosen } from "../../../parts/content/live-preview";
 import { text } from "../../../text";
 import { Button } from "../../../ui/button";
 import { Field } from "../../../ui/field";
@@ -55,7 +55,7 @@ export function SimulateTab({ sequence }: { sequence: Sequence }) {
       <div className={styles.result} aria-busy={busy}>
         {problem !== null && <Problem error={problem} />}
         {busy && !result && <Skeleton lines={8} />}
-        {result && <SimulationShown key={result.start} simulation={result} people={wanted.people} />}
+        {result && <SimulationShown key={result.start} simulation={result} people={wanted.people} sequence={sequence} />}
       </div>
     </div>
   );

@@ -1,6 +1,6 @@
 import type { ProblemPlace, Sequence } from "@tidings/client";
 import { problemAt } from "../../../api/problem";
-import { channelName } from "../../../parts/message/channel";
+import { channelName } from "../../../parts/content/channel";
 import { PartFormProvider } from "../../workflows/forms/part-form";
 import { DurationControl } from "../../workflows/forms/time-controls";
 import type { ChannelForm, NodeTypes } from "../../workflows/model/schema";

@@ -5,7 +5,7 @@ import { ContactChoice } from "../../screens/workflows/preview/contact-choice";
 import { MessagePreview } from "../../screens/workflows/preview/message-preview";
 import { usePreviews } from "../../screens/workflows/preview/use-previews";
 import { text } from "../../text";
-import styles from "./message.module.css";
+import styles from "./content.module.css";
 
 export interface Chosen {
   id: string;
