@@ -57,7 +57,8 @@ function RuleForm({ rule, types }: { rule: Rule | null; types: NodeTypes }) {
   const [draft, setDraft] = useState<RuleDraft>(() => (rule ? draftOf(rule) : { trigger: "", channel: "email", audience: "lead", enabled: true, steps: [NEW_STEP], ...begun }));
   const [current, setCurrent] = useState(0);
   const [isDeleting, setDeleting] = useState(false);
-  const given = useMemo(() => givenOf(draft), [draft]);
+  // The switch acts at once: what is saved later must not turn it back.
+  const given = useMemo(() => givenOf({ ...draft, enabled: rule?.enabled ?? draft.enabled }), [draft, rule]);
   const checked = useCheckedRule(given, canEdit && draft.trigger !== "");
   const channels = types.channels.filter((one) => one.reachesContacts);
   const form = channels.find((one) => one.channel === draft.channel) ?? channels[0];
