@@ -1,8 +1,9 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
-
+import { events, message, rules, sequences } from "./flows";
+import { audience, contacts, importing, segments } from "./people";
+import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
 import { errors, executions, inDoubt, messages, runs, work } from "./work";
 import { graph, workflows } from "./workflows";
-import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
@@ -143,6 +144,14 @@ export const en = {
   },
   graph,
   workflows,
+  message,
+  sequences,
+  rules,
+  events,
+  audience,
+  contacts,
+  importing,
+  segments,
   work,
   executions,
   runs,
