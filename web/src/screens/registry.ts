@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { FileText, Filter, House, type LucideIcon, Megaphone, UserPen, Users, Workflow } from "lucide-react";
+import { Filter, House, type LucideIcon, Megaphone, Users, Workflow } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -36,15 +36,18 @@ export const GROUPS: readonly Group[] = ["home", "build", "watch", "people", "se
 /** The first path that fits is shown, so `/workflows/new` comes before `/workflows/:id`. */
 export const SCREENS: readonly Screen[] = [
   screen("/", text.home.title, () => import("./home"), { group: "home", icon: House, key: "h", permission: "readWork" }),
+  screen("/workflows", text.workflows.title, () => import("./workflows"), { group: "build", icon: Workflow, key: "w", permission: "readDefinitions" }),
+  screen("/workflows/:id/edit", text.workflows.title, () => import("./workflows/editor"), { permission: "readDefinitions" }),
+  screen("/workflows/:id", text.workflows.title, () => import("./workflows/detail"), { permission: "readDefinitions" }),
+  screen("/campaigns", text.campaigns.title, () => import("./campaigns"), { group: "build", icon: Megaphone, key: "c", permission: "readDefinitions" }),
+  screen("/campaigns/new", text.campaigns.create, () => import("./campaign"), { permission: "define" }),
+  screen("/campaigns/:id", text.campaigns.title, () => import("./campaign"), { permission: "readDefinitions" }),
   screen("/contacts", text.contacts.title, () => import("./contacts"), { group: "people", icon: Users, key: "p", permission: "readContacts" }),
   screen("/contacts/import", text.importing.title, () => import("./import"), { permission: "contacts" }),
   screen("/contacts/:id", text.contacts.title, () => import("./contact"), { permission: "readContacts" }),
   screen("/segments", text.segments.title, () => import("./segments"), { group: "people", icon: Filter, key: "g", permission: "readDefinitions" }),
   screen("/segments/new", text.segments.noName, () => import("./segment"), { permission: "define" }),
   screen("/segments/:id", text.segments.title, () => import("./segment"), { permission: "readDefinitions" }),
-  screen("/workflows", text.workflows.title, () => import("./workflows"), { group: "build", icon: Workflow, key: "w", permission: "readDefinitions" }),
-  screen("/workflows/:id/edit", text.workflows.title, () => import("./workflows/editor"), { permission: "readDefinitions" }),
-  screen("/workflows/:id", text.workflows.title, () => import("./workflows/detail"), { permission: "readDefinitions" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

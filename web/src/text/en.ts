@@ -1,4 +1,5 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
+import { campaigns, senders, templates } from "./campaigns";
 import { audience, contacts, importing, segments } from "./people";
 
 import { graph, workflows } from "./workflows";
@@ -140,6 +141,9 @@ export const en = {
     connections: "Connections",
     attention: "Needs attention",
   },
+  campaigns,
+  templates,
+  senders,
   audience,
   contacts,
   importing,
