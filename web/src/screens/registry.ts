@@ -1,25 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import {
-  Boxes,
-  CalendarClock,
-  CircleQuestionMark,
-  Filter,
-  Grid3x3,
-  House,
-  ListTree,
-  type LucideIcon,
-  Mails,
-  OctagonAlert,
-  Plug,
-  Rocket,
-  ScrollText,
-  ServerCog,
-  Users,
-  UsersRound,
-  Workflow,
-  Zap,
-} from "lucide-react";
+import { Boxes, CalendarClock, CircleQuestionMark, Filter, Grid3x3, House, ListTree, type LucideIcon, Mails, Megaphone, OctagonAlert, Plug, Rocket, ScrollText, ServerCog, Users, UsersRound, Workflow, Zap } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -76,6 +57,9 @@ export const SCREENS: readonly Screen[] = [
   screen("/events", text.events.title, () => import("./events"), { group: "watch", icon: Zap, key: "v", permission: "readWork" }),
   screen("/events/explain", text.events.explain, () => import("./events/explain"), { permission: "readWork" }),
   screen("/events/:id", text.events.title, () => import("./events/event"), { permission: "readWork" }),
+  screen("/campaigns", text.campaigns.title, () => import("./campaigns"), { group: "build", icon: Megaphone, key: "c", permission: "readDefinitions" }),
+  screen("/campaigns/new", text.campaigns.create, () => import("./campaign"), { permission: "define" }),
+  screen("/campaigns/:id", text.campaigns.title, () => import("./campaign"), { permission: "readDefinitions" }),
   screen("/contacts", text.contacts.title, () => import("./contacts"), { group: "people", icon: Users, key: "p", permission: "readContacts" }),
   screen("/contacts/import", text.importing.title, () => import("./import"), { permission: "contacts" }),
   screen("/contacts/:id", text.contacts.title, () => import("./contact"), { permission: "readContacts" }),

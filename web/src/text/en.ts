@@ -1,5 +1,6 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
 import { events, message, rules, sequences } from "./flows";
+import { campaigns, senders, templates } from "./campaigns";
 import { audience, contacts, importing, segments } from "./people";
 import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
 import { errors, executions, inDoubt, messages, runs, work } from "./work";
@@ -148,6 +149,9 @@ export const en = {
   sequences,
   rules,
   events,
+  campaigns,
+  templates,
+  senders,
   audience,
   contacts,
   importing,
