@@ -2,10 +2,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CONTACTS ?= 20000
-FAST := tests/domain tests/architecture tests/client tests/mutants tests/providers tests/test_docs.py
+FAST := tests/domain tests/architecture tests/client tests/clients/test_typescript_generated.py tests/mutants tests/providers tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-fast test-storage test-row-security test-api test-supabase test-wheel mutants check format dist audit chaos chaos-products bench bench-full bench-peers clean
+.PHONY: help install demo up web check-web test test-fast test-storage test-row-security test-api test-supabase test-typescript test-wheel mutants check format typescript dist audit chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
 	@if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then on='\033[36m' off='\033[0m'; fi; \
@@ -31,7 +31,8 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 demo: install ## Send to some thousands, kill a worker half-way, and prove nobody was written to twice
 	@$(BIN)/tidings demo
 
-up: install ## Run the API and a worker on the embedded PostgreSQL until Ctrl-C
+up: install ## Run the page, the API and a worker on the embedded PostgreSQL until Ctrl-C
+	@$(BIN)/python -m tools.page build --if-older
 	@$(BIN)/tidings up
 
 test: $(VENV)/.installed-dev ## Run every test, on a PostgreSQL of its own
@@ -52,6 +53,9 @@ test-api: $(VENV)/.installed-dev ## Try every boundary of every field of the HTT
 test-supabase: $(VENV)/.installed-dev ## Try an existing front end's client, the real supabase-js: Node and the network (a minute)
 	@TIDINGS_TEST_SUPABASE=1 $(BIN)/python -m pytest -rs tests/requirements/test_004_example.py
 
+test-typescript: $(VENV)/.installed-dev ## Try the TypeScript client against a real server, and install its package: Node and npm (a minute)
+	@TIDINGS_TEST_TYPESCRIPT=1 $(BIN)/python -m pytest -rs tests/clients
+
 test-wheel: $(VENV)/.installed-dev ## Install the wheel with every extra from the package index, at today's versions (a minute, the network)
 	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && $(BIN)/python -m hatchling build --target wheel --directory "$$scratch" >/dev/null 2>&1 && \
 		$(PYTHON) -m venv "$$scratch/env" && "$$scratch/env/bin/pip" install --quiet --disable-pip-version-check "$$(ls "$$scratch"/*.whl)[all]" && \
@@ -59,6 +63,12 @@ test-wheel: $(VENV)/.installed-dev ## Install the wheel with every extra from th
 
 mutants: $(VENV)/.installed-dev ## Take each guard away in a copy of the tree and see a test notice: minutes (ONLY=name, JOBS=)
 	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY)) $(if $(JOBS),--jobs $(JOBS))
+
+web: $(VENV)/.installed ## Build the page into src/tidings/page: Node 20.19 or newer from PATH, or one of its own (a minute)
+	@$(BIN)/python -m tools.page build
+
+check-web: $(VENV)/.installed ## Lint, types and unit tests of web/
+	@$(BIN)/python -m tools.page check
 
 check: $(VENV)/.installed-dev ## Format, lint, types, import rules (seconds)
 	@$(BIN)/ruff format --check --quiet . || { echo "run 'make format'"; exit 1; }
@@ -69,6 +79,9 @@ check: $(VENV)/.installed-dev ## Format, lint, types, import rules (seconds)
 format: $(VENV)/.installed-dev ## Rewrite the code in the house format
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix .
+
+typescript: $(VENV)/.installed-dev ## Write the TypeScript client's types and methods from the description of the API
+	@$(BIN)/python -m tools.typescript
 
 dist: $(VENV)/.installed-dev ## Build the sdist, the wheel and the bill of materials (CycloneDX) of this version into dist/
 	@$(BIN)/python -m tools.dist
@@ -93,4 +106,5 @@ bench-peers: $(VENV)/.installed-dev ## The same work on BullMQ, Procrastinate, P
 	@$(BIN)/python -m bench.peers $(PEERS)
 
 clean: ## Remove the virtual environment and caches (never your data directory)
-	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .chaos .supabase
+	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .chaos .supabase .node
+	@rm -rf web/node_modules src/tidings/page clients/typescript/dist clients/typescript/.build clients/typescript/node_modules

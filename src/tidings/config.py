@@ -43,6 +43,7 @@ _INJECTED = re.compile(
     r"TIDINGS(_[A-Z0-9_]+)?_"
     r"(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
+_PAGE_URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
 _REGION = re.compile(r"[A-Z]{2}")
 _INJECTED_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
@@ -107,6 +108,9 @@ class Config:
     max_connections_per_address: int = 0
     admin_key: str | None = field(default=None, repr=False)
     rate_limit: float = 5_000
+    public_url: str | None = None
+    session_idle_hours: float = 24
+    session_hours: float = 336
     log_format: LogFormat = LogFormat.CONSOLE
 
 
@@ -247,6 +251,15 @@ def _region(source: str, value: object) -> str:
     if not _REGION.fullmatch(region):
         raise ConfigInvalid(f"{source} is {value!r}; write a country's two letters, like DE")
     return region
+
+
+def _page_url(source: str, value: object) -> str:
+    url = _text(source, value).strip().rstrip("/")
+    if not _PAGE_URL.fullmatch(url):
+        raise ConfigInvalid(
+            f"{source} is {value!r}; write where people open the page, like https://tidings.example.com"
+        )
+    return url
 
 
 def _flag(source: str, value: object) -> bool:
@@ -409,5 +422,8 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "max_connections_per_address": _whole(0, 1_000_000),
     "admin_key": _secret,
     "rate_limit": _number(0, 1_000_000),
+    "public_url": _page_url,
+    "session_idle_hours": _number(0.01, 8_760),
+    "session_hours": _number(0.01, 8_760),
     "log_format": _choice(LogFormat),
 }

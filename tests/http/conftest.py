@@ -19,6 +19,7 @@ from tidings.engine import Engine
 from tidings.http import guesses
 from tidings.http.app import create_app
 from tidings.http.server import ApiServer
+from tidings.resources import passwords
 from tidings.simulation import Simulator
 
 HOME = Workspace("acme", "main")
@@ -126,3 +127,10 @@ async def listening(engine: Engine, config: Config, simulator: Simulator | None 
         server.drain()
         async with asyncio.timeout(20):
             await running
+
+
+@pytest.fixture
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords hashed in a millisecond; how they really are is looked at where it matters."""
+    monkeypatch.setattr(passwords, "MEMORY_KIB", 8)
+    monkeypatch.setattr(passwords, "ITERATIONS", 1)

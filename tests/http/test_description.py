@@ -17,7 +17,7 @@ from tests.http.conftest import Person, listening, start
 from tests.pages import PAGES
 from tidings.config import Config
 from tidings.engine import Engine
-from tidings.http import pulse
+from tidings.http import docs, pulse
 from tidings.storage.database import Database
 
 VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -82,6 +82,19 @@ async def test_the_documentation_loads_nothing_from_elsewhere(http: httpx2.Async
     assert "http://" not in page.text
     assert "https://" not in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
+
+
+async def test_the_built_reference_is_answered_where_there_is_one_under_a_policy_without_inline_code(
+    http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(docs, "built_page", lambda: tmp_path / "docs.html")
+    small = await http.get("/docs")
+    (tmp_path / "docs.html").write_text("<title>Reference</title>")
+    built = await http.get("/docs")
+
+    assert ("docs.js" in small.text, built.text) == (True, "<title>Reference</title>")
+    assert "unsafe" not in built.headers["content-security-policy"]
+    assert built.headers["cache-control"] == "no-cache"
 
 
 async def test_health_needs_no_key_and_tells_when_the_database_does_not_answer(

@@ -33,10 +33,16 @@ MANAGER, OPERATOR, ADMIN, WORKER = (
     *(Role.SYSTEM_ADMIN, Role.WORKER_SERVICE),
 )
 EVERYBODY = frozenset(Role) - {Role.PUBLISHABLE}
+READER = Role.READER
+NOBODY: frozenset[Role] = frozenset()
+"""What is about people who sign in, whatever key comes along; tests/http/test_sessions.py has them do it."""
+WITHOUT_A_KEY = {"get_sign_in": 200, "sign_in": 401, "redeem_link": 401, "get_health": 200}
 ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
             *("create_workflow", "update_workflow", "delete_workflow", "validate_workflow"),
+            *("create_draft", "save_draft", "delete_draft", "publish_draft"),
+            *("validate_campaign", "validate_rule", "validate_sequence"),
             *("activate_workflow", "deactivate_workflow"),
             *("create_sequence", "update_sequence", "delete_sequence", "add_step", "update_step", "delete_step"),
             *("create_rule", "update_rule", "delete_rule", "enable_rule", "disable_rule"),
@@ -47,7 +53,15 @@ ALLOWED: dict[str, frozenset[Role]] = {
         ],
         frozenset([MANAGER, ADMIN]),
     ),
+    **dict.fromkeys(
+        [
+            *("get_session", "update_own_user", "sign_out", "list_sessions", "sign_out_everywhere"),
+            *("get_sign_in", "sign_in", "redeem_link"),
+        ],
+        NOBODY,
+    ),
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
+    **dict.fromkeys(["list_node_types", "list_drafts", "get_draft"], EVERYBODY),
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
     **dict.fromkeys(["list_connections", "get_connection", "list_provider_kinds"], EVERYBODY),
@@ -74,22 +88,29 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("get_overview", "list_failures", "list_failure_items"),
             *("list_outbox", "get_item", "list_contact_items", "list_job_history"),
         ],
+        frozenset([MANAGER, OPERATOR, ADMIN, READER]),
+    ),
+    **dict.fromkeys(
+        [
+            *("create_contact", "upsert_contacts", "import_contacts"),
+            *("erase_address", "export_contact"),
+            *("update_contact", "delete_contact", "simulate_workflow", "simulate_sequence", "simulate_campaign"),
+        ],
         frozenset([MANAGER, OPERATOR, ADMIN]),
     ),
     **dict.fromkeys(
         [
-            *("create_contact", "list_contacts", "upsert_contacts", "import_contacts"),
-            *("erase_address", "export_contact"),
-            *("get_contact", "update_contact", "delete_contact", "simulate_workflow", "simulate_sequence"),
-            *("count_campaign_audience", "count_segment_audience", "preview_campaign", "simulate_campaign"),
-            *("preview_workflow", "preview_sequence", "preview_rule"),
+            *("list_contacts", "get_contact", "count_campaign_audience", "count_segment_audience"),
+            *("preview_campaign", "preview_workflow", "preview_sequence", "preview_rule"),
+            *("preview_unsaved", "count_audience"),
         ],
-        frozenset([MANAGER, OPERATOR, ADMIN]),
+        frozenset([MANAGER, OPERATOR, ADMIN, READER]),
     ),
     **dict.fromkeys(["get_metrics", "list_workers"], frozenset([WORKER, ADMIN])),
     **dict.fromkeys(
         [
             *("create_key", "list_keys", "revoke_key", "list_audit_log"),
+            *("list_users", "invite_user", "get_user", "update_user", "remove_user", "link_user", "sign_out_user"),
             *("list_functions", "set_function", "delete_function", "list_providers"),
             *("get_signing_secret", "rotate_signing_secret", "list_function_hosts", "reset_function_host"),
             *("list_workspaces", "get_workspace", "create_connection", "update_connection", "delete_connection"),
@@ -99,7 +120,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
         frozenset([ADMIN]),
     ),
     **dict.fromkeys(["trigger_named", "workflow_enqueue"], frozenset([OPERATOR, ADMIN, Role.PUBLISHABLE])),
-    "get_execution": frozenset([MANAGER, OPERATOR, ADMIN, Role.PUBLISHABLE]),
+    "get_execution": frozenset([MANAGER, OPERATOR, ADMIN, READER, Role.PUBLISHABLE]),
     "get_health": frozenset(Role),
 }
 ALLOWED |= dict.fromkeys(["set_workspace", "list_tenants", "set_tenant"], frozenset([Role.OPERATOR]))
@@ -107,7 +128,18 @@ ALLOWED = {
     operation: roles | {Role.OPERATOR} if ADMIN in roles else roles  # all that an administrator may
     for operation, roles in ALLOWED.items()
 }
-OF_THE_TENANT = {"revoke_key", "list_keys", "list_audit_log", "get_workspace"}
+OF_THE_TENANT = {
+    "get_user",
+    "update_user",
+    "remove_user",
+    "link_user",
+    "sign_out_user",
+    "list_users",
+    "revoke_key",
+    "list_keys",
+    "list_audit_log",
+    "get_workspace",
+}
 """An administrator's affair in every workspace of the tenant."""
 OF_THE_INSTALLATION = {"get_workspace", "set_workspace", "set_tenant"}
 """An operator's affair in every tenant; one without settings has the defaults."""
@@ -132,6 +164,13 @@ BODIES: dict[str, Any] = {
     "create_workflow": lambda: {"name": f"w-{uuid4()}", **WELCOME},
     "update_workflow": lambda: {**WELCOME},
     "validate_workflow": lambda: {**WELCOME},
+    "validate_campaign": lambda: CAMPAIGN,
+    "create_draft": lambda: {"name": f"w-{uuid4()}", "definition": {"nodes": []}},
+    "preview_unsaved": lambda: {"channel": "sms", "content": {"body": "Hi"}},
+    "count_audience": lambda: {"audience": {"all": True}, "channel": "email"},
+    "save_draft": lambda: {"definition": WELCOME},
+    "validate_rule": lambda: RULE,
+    "validate_sequence": lambda: {"steps": [STEP]},
     "trigger_workflow": lambda: {"data": ADA},
     "trigger_named": lambda: {"workflow": "welcome", "data": ADA},
     "trigger_bulk": lambda: {"triggers": [{"workflow": "welcome", "data": ADA}]},
@@ -179,6 +218,12 @@ BODIES |= {
     "send_event": lambda: EVENT,
     "explain_event": lambda: EVENT,
     "cancel_event_by_key": lambda: {"trigger": "quote_sent", "idempotencyKey": "k"},
+}
+BODIES |= {
+    "invite_user": lambda: {"email": f"{uuid4()}@example.com", "name": "Somebody", "workspaces": []},
+    "update_user": lambda: {"name": "Somebody else"},
+    "sign_in": lambda: {"email": "ada@example.com", "password": "no password of hers"},
+    "redeem_link": lambda: {"token": "none"},
 }
 MADE = {"/v1/contacts", "/v1/sequences", "/v1/rules", "/v1/events"}
 CONTENT = {"import_contacts": b"externalId\nada\n"}
@@ -242,7 +287,9 @@ async def _contact(engine: Engine, by: Caller) -> UUID:
 
 
 async def _workflow(engine: Engine, by: Caller) -> UUID:
-    return (await engine.workflows.create(by, f"w-{uuid4()}", WELCOME)).id
+    made = await engine.workflows.create(by, f"w-{uuid4()}", WELCOME)
+    await engine.drafts.save(by, made.id, WELCOME)
+    return made.id
 
 
 async def _sequence(engine: Engine, by: Caller) -> UUID:
@@ -303,7 +350,12 @@ async def _failure(engine: Engine, by: Caller) -> UUID:
     return failure_id(error)
 
 
+async def _user(engine: Engine, by: Caller) -> UUID:
+    return (await engine.users.invite(by, f"{uuid4()}@example.com", "Somebody", {})).user.id
+
+
 MAKERS = {
+    "/v1/users": _user,
     "/v1/failures": _failure,
     "/v1/templates": _template,
     "/v1/senders": _sender,
@@ -412,6 +464,8 @@ async def _wrong_answers(
 
 def _expected(operation: str, role: Role, workspace: Workspace | None) -> set[int]:
     """What may be answered to a role about something in a workspace, or about nothing."""
+    if not ALLOWED[operation]:
+        return {WITHOUT_A_KEY.get(operation, 401)}
     if role not in ALLOWED[operation]:
         return {403}
     if role is Role.PUBLISHABLE and operation == "get_execution":
@@ -436,7 +490,7 @@ async def test_without_a_key_nothing_but_health_is_answered(headers: dict[str, s
 
         answer = await http.request(method, asked, headers=headers, **body_of(operation))
 
-        assert answer.status_code == (200 if operation == "get_health" else 401), operation
+        assert answer.status_code == WITHOUT_A_KEY.get(operation, 401), operation
 
 
 async def test_a_foreign_id_and_an_absent_one_are_told_in_the_same_words(

@@ -17,7 +17,7 @@ from tidings.engine import Engine
 from tidings.http import edge
 from tidings.http.errors import TooManyRequests
 from tidings.http.rate import ACTIVE_SECONDS, MOST_TENANTS, RateLimit
-from tidings.resources.access import Identity
+from tidings.resources.identity import Identity
 
 POSTS = [
     *("/v1/workflows", "/v1/workflows/validate", "/v1/triggers", "/v1/triggers/bulk"),
@@ -191,7 +191,7 @@ async def test_what_takes_too_long_is_a_503(admin: Person, engine: Engine, monke
 
 
 def somebody(workspace: Workspace = HOME) -> Identity:
-    return Identity(workspace, Role.TRIGGER_OPERATOR, uuid4(), "key:k")
+    return Identity(workspace, frozenset([Role.TRIGGER_OPERATOR]), uuid4(), "key:k")
 
 
 def spent(limit: RateLimit, identity: Identity, times: int = 1_000) -> int:

@@ -13,6 +13,7 @@ from tidings.domain.flow.ids import Workspace
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.resources import access
+from tidings.resources.identity import Identity
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 GIVEN = "uR2vX0s9Qe7LbN4yTgKd6wZa1PjHc8Mf"
@@ -26,7 +27,7 @@ async def test_a_key_is_recognised_and_kept_only_as_its_hash(engine: Engine, sql
 
     assert made.secret.startswith("tid_")
     assert len(made.secret) == 4 + 43
-    assert identity == access.Identity(ANN.workspace, Role.TRIGGER_OPERATOR, made.id, "key:signup form")
+    assert identity == Identity(ANN.workspace, frozenset([Role.TRIGGER_OPERATOR]), made.id, "key:signup form")
     row = await sql.fetchrow("select * from api_keys")
     assert row is not None
     assert row["hash"] == access._digest(made.secret)
@@ -172,7 +173,7 @@ async def test_the_first_operator_s_key_is_made_once(engine: Engine) -> None:
     assert made is not None
     identity = await engine.access.authenticate(made)
     assert identity is not None
-    assert (identity.role, identity.workspace) == (Role.OPERATOR, Workspace())
+    assert (identity.roles, identity.workspace) == (frozenset([Role.OPERATOR]), Workspace())
     assert again is None
 
 
@@ -196,7 +197,7 @@ async def test_a_given_administrator_s_key_works_and_is_never_shown(engine: Engi
     assert shown == [None, None]
     identity = await engine.access.authenticate(GIVEN)
     assert identity is not None
-    assert identity.role is Role.OPERATOR
+    assert identity.roles == {Role.OPERATOR}
 
 
 async def test_a_given_key_that_was_revoked_stays_revoked(engine: Engine) -> None:

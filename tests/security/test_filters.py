@@ -27,18 +27,21 @@ REACHED_BY_A_KEY = (
     "kernel/people",
     "kernel/campaigns/start_run.py",
 )
-OF_A_TENANT = {"api_keys", "audit_log", "tenants"}
+OF_A_TENANT = {"api_keys", "audit_log", "tenants", "users", "memberships", "sessions"}
 """What belongs to a whole tenant: no workspace is named."""
 OF_A_WORKSPACE = {
     *("workflows", "workflow_versions", "sequences", "sequence_steps", "functions", "contacts", "contact_tags"),
     *("workspaces", "signing_secrets", "connections", "templates", "template_versions", "senders", "default_senders"),
     *("segments", "executions", "execution_log", "campaigns", "runs", "jobs", "rules", "events", "outbox", "attempts"),
+    "call_counts",
 }
 EXCEPTIONS: Mapping[str, set[str]] = {
     "looks for the key itself, before anybody knows whose it is": {
         *("access.count_live_operators", "access.find_key", "access.touch_key", "access.list_live_hashes"),
-        "access.list_origins",
+        *("access.list_origins", "sessions.find_session", "sessions.touch_session", "sessions.end_session"),
+        *("users.find_link", "users.use_link"),
     },
+    "asks whether the installation has people at all, before the first": {"users.has_password_user"},
     "follows a read by tenant in the same transaction": {"access.revoke_key"},
     "reads for the operator, over the whole database": {
         *("observe.count_items", "observe.count_executions", "reseal.list_sealed_values", "verify.unkeyed_sends"),

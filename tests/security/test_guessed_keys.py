@@ -17,7 +17,7 @@ from tidings.config import Config
 from tidings.domain.errors import StorageUnavailable
 from tidings.domain.roles import Role
 from tidings.engine import Engine
-from tidings.http import guesses
+from tidings.http import guesses, tries
 from tidings.http.app import create_app
 from tidings.http.guesses import REFUSAL, WRONG_AT_ONCE, Guesses, address_of
 from tidings.resources import access
@@ -271,11 +271,11 @@ async def test_one_ipv6_network_is_one_address_and_a_mapped_ipv4_is_itself(stage
 
 
 async def test_memory_is_bounded_however_many_addresses_come(stage: Stage) -> None:
-    for number in range(guesses.MOST_ADDRESSES + 1_000):
+    for number in range(tries.MOST_NAMES + 1_000):
         stage.now += 1
         await stage.come(f"2001:db8:{number >> 16:x}:{number & 0xFFFF:x}::1")
 
-    assert len(stage.guesses._addresses) == guesses.MOST_ADDRESSES
+    assert len(stage.guesses._addresses._names) == tries.MOST_NAMES
 
 
 async def test_a_line_in_a_minute_for_an_address_and_in_a_second_for_all(stage: Stage) -> None:

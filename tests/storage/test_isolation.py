@@ -52,7 +52,7 @@ EVERY_SHAPE = [one for _, one in ALL] + [
 """Every statement, and those that find contacts by each of the indexes."""
 WITH_ID = (
     *("connections", "contacts", "outbox", "campaigns", "segments", "workflows", "rules", "api_keys", "events"),
-    *("templates", "senders"),
+    *("templates", "senders", "users"),
 )
 ID = "select id from {}"
 TABLES = """
@@ -62,7 +62,10 @@ TABLES = """
 WRITES = re.compile(r"^\s*(update|delete|insert|with)\b", re.MULTILINE)
 EQUALS = r"(?:\w+\.)?{column} (?:=|is not distinct from) \${number}\b"
 """A filter, in either way that statements write it."""
-SAY_NOTHING = {"remove_contact_tags"}
+SAY_NOTHING = {
+    *("remove_contact_tags", "remove_memberships", "drop_link", "set_disabled", "set_password", "replace_hash"),
+    *("forget_sessions", "note_sign_in"),
+}
 """Statements that return no rows; what they change is looked at."""
 RENDERS = "{% render 'same' %}"
 FLOW = {
@@ -100,7 +103,9 @@ async def fill(engine: Engine, home: Workspace) -> None:
     await engine.senders.create(ann, {"name": "same", "email": "us@example.com", "defaultFor": ["email"]})
     await engine.templates.create(ann, {"name": "same", "text": "News"})
     await engine.templates.create(ann, {"name": "outer", "text": RENDERS})
-    await engine.workflows.create(ann, "same", FLOW)
+    flow = await engine.workflows.create(ann, "same", FLOW)
+    await engine.drafts.save(ann, flow.id, FLOW)
+    await engine.drafts.create(ann, "begun", FLOW)
     for key, to in (("k1", "ada@example.com"), ("k2", "refused@example.com")):
         await engine.executions.trigger(ann, "same", {"to": to}, key, contact_id=ada, correlated=True)
     drip = await engine.sequences.create(ann, "same", {}, [{"dayOffset": 0, "channel": "email", "content": "Hi"}])
@@ -124,6 +129,7 @@ async def fill(engine: Engine, home: Workspace) -> None:
     await engine.events.send(ann, {"trigger": "quote", "idempotencyKey": "k1", "lead": {"contactId": str(ada)}})
     await engine.functions.set(ann, "same", f"https://example.com/{home.tenant}/{home.name}")
     await engine.access.create_key(ann, "laptop", Role.WORKFLOW_MANAGER)
+    await engine.users.invite(ann, f"{home.name}@example.com", "same", {home.name: [Role.OPERATOR]})
     await engine.workspaces.set(ann, home, weight=2 + HOMES.index(home))
     await engine.workspaces.set_tenant(ann, home.tenant, 2 + HOMES.index(home))
 
@@ -147,6 +153,15 @@ async def shared(engine: Engine, provider: FakeProvider, clock: ManualClock, sql
         )
         await engine.work_everything()
     await sql.execute("update functions set secret = $1", SECRET)
+    await sql.execute("update users set password_hash = 'hash'")
+    for days in (-1, 1):  # one that has ended, and one that lasts
+        await sql.execute(
+            "insert into sessions (id, tenant_id, user_id, hash, via, user_agent, created_at, used_at, idle_after,"
+            " expires_at)"
+            " select gen_random_uuid(), tenant_id, id, sha256((id::text || $2)::bytea), 'link', '', $1, $1, '1 day', $3"
+            " from users",
+            *(NOW, str(days), NOW + timedelta(days=days)),
+        )
     await sql.execute(
         "insert into signing_secrets (tenant_id, workspace_id, secret, created_at)"
         " select tenant_id, workspace_id, $1, updated_at from workspaces",
@@ -177,6 +192,7 @@ NAMED = (
     "segments",
     "rules",
     "api_keys",
+    "users",
 )
 
 
@@ -210,6 +226,7 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "enabled": [None],
         "active": [True, False],
         "has_executions": [False],
+        "revision": [None],
         "statuses": [None],
         "cursors": [None],
         "error": [None],
@@ -236,6 +253,9 @@ async def values_for(sql: Sql) -> dict[str, Values]:
         "template_id": await every(sql, ID.format("templates")),
         "names": [["same"]],
         "words": [["News"]],
+        "email": [f"{home.name}@example.com" for home in HOMES[:2]],
+        "user_id": await every(sql, ID.format("users")),
+        "user_ids": [await every(sql, ID.format("users"))],
         "subject_id": await every(sql, "select distinct subject_id from audit_log"),
     }
     return {"": common} | await values_of_their_own(sql, contacts)
@@ -283,6 +303,12 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "max_lateness": [None],
         },
         "list_templates": {"kind": [None]},
+        "find_first_user": {"created_by": ["ann"]},
+        "change_user": {"email": [None]},
+        "set_password": {"password_hash": ["other"]},
+        "replace_hash": {"password_hash": ["other"], "before": ["hash"]},
+        "set_disabled": {"disabled_at": [NOW]},
+        "set_link": {"digest": [b"1" * 32], "expires_at": [NOW]},
         "clear_default_senders": {"channels": [[]], "id": await every(sql, ID.format("senders"))},
         "change_sender": {"display_name": [None], "addresses": ["{}"], "reply_to": [None]},
         "change_segment": {"audience": [EVERYONE]},
@@ -314,6 +340,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "count_audience": {"status": ["active"]},
         "sample_audience": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
+        "remove_draft": {"id": await every(sql, ID.format("workflows"))},
+        "count_live_by_version": {"workspace_hash": [home.hash for home in HOMES]},
         "find_retried": {
             "keys": [await every(sql, "select idempotency_key from outbox")],
             "places": [await every(sql, "select substr(idempotency_key, 1, 8) from outbox")],
@@ -371,6 +399,7 @@ async def remove_strangers(sql: Sql, home: Workspace, tables: Sequence[str], own
     strange = f"(select id from workflows where not {own})"
     await sql.execute(f"delete from sequence_steps where sequence_id in {strange}", *own_values(home, own))
     await sql.execute(f"delete from sequences where id in {strange}", *own_values(home, own))
+    await sql.execute(f"delete from workflow_drafts where workflow_id in {strange}", *own_values(home, own))
     await sql.execute(f"delete from workflow_versions where workflow_id in {strange}", *own_values(home, own))
     for table in tables:
         await sql.execute(f"delete from {table} where not {own}", *own_values(home, own))

@@ -51,6 +51,7 @@ WHOLE = {
         ("count_in_flight", "has_live_enrollment"), "looks at every enrollment of one sequence, here a third of all"
     ),
     "sum_doubt_of_runs": "walks through what is in doubt, here a fifth of all items",
+    "count_live_by_version": "counts what a workspace has in the queue, here as much as has ended",
     "list_live_executions": "walks through what is in the queue, here as much as has ended",
     **dict.fromkeys(("count_reachable", "count_audience_lacking"), "counts an audience, here every contact"),
     "list_unplanned_lists": "looks at every run of a workspace",

@@ -8,6 +8,7 @@ import typer
 
 from tidings.cli.answers import with_fields
 from tidings.cli.command import command
+from tidings.cli.drafts import app as drafts
 from tidings.cli.opened import Acting, Called, InWorkspace
 from tidings.cli.options import Listed, Read, Workflow, named
 from tidings.cli.output import print_line, print_not_ready, print_shown, print_table, table
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tidings.views.workflows import WorkflowVersion
 
 app = typer.Typer()
+app.add_typer(drafts, name="draft")
 
 
 def _checked(files: Sequence[Path]) -> "list[Document]":

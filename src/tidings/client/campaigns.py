@@ -14,6 +14,7 @@ from tidings.views.pages import Everything
 from tidings.views.previews import Preview
 from tidings.views.runs import Run, StartedRun
 from tidings.views.segments import Segment
+from tidings.views.workflows import Validated
 
 PATH = "/v1/campaigns"
 SEGMENTS = "/v1/segments"
@@ -38,6 +39,10 @@ class Campaigns:
     async def create(self, **fields: Any) -> Campaign:
         """Create a campaign and return it; nothing is sent before it is deployed."""
         return await self._transport.ask(ApiRequest("POST", PATH, fields, repeatable=False), Campaign)
+
+    async def check(self, **fields: Any) -> Validated:
+        """Return every problem of a campaign and the names that it may use; nothing is stored."""
+        return await self._transport.ask(ApiRequest("POST", f"{PATH}/validate", fields), Validated)
 
     async def get(self, id: UUID | str) -> Campaign:
         """Return one campaign."""

@@ -14,6 +14,7 @@ from msgspec import Struct
 from tidings.client.campaigns import Campaigns, Segments
 from tidings.client.connections import WorkspaceConnections
 from tidings.client.contacts import Contacts
+from tidings.client.drafts import Drafts
 from tidings.client.enrollments import Enrollments
 from tidings.client.errors import WaitTimeout
 from tidings.client.events import Events
@@ -22,6 +23,7 @@ from tidings.client.failures import FailuresClient
 from tidings.client.functions import FunctionAddresses
 from tidings.client.keys import Keys
 from tidings.client.overview import OverviewClient
+from tidings.client.previews import Audiences, Previews
 from tidings.client.providers import Providers, Workers
 from tidings.client.rules import Rules
 from tidings.client.runs import Outbox, Runs
@@ -62,6 +64,9 @@ class Client:
         self._transport = transport
         self.overview = OverviewClient(transport)
         self.workflows = Workflows(transport)
+        self.drafts = Drafts(transport)
+        self.previews = Previews(transport)
+        self.audiences = Audiences(transport)
         self.executions = Executions(transport)
         self.dead_letters = DeadLetters(transport)
         self.failures = FailuresClient(transport)

@@ -9,6 +9,7 @@ from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.pages import Everything
 from tidings.views.previews import Preview
 from tidings.views.rules import Rule
+from tidings.views.workflows import Validated
 
 PATH = "/v1/rules"
 Steps = Sequence[Mapping[str, Any]]
@@ -24,6 +25,10 @@ class Rules:
         """Create a rule and return it; raise Conflict if one exists for this trigger, channel and audience."""
         body = {"trigger": trigger, "channel": channel, "audience": audience, "enabled": enabled, "steps": steps}
         return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), Rule)
+
+    async def check(self, given: Mapping[str, Any]) -> Validated:
+        """Return every problem of a rule and the names that it may use; nothing is stored."""
+        return await self._transport.ask(ApiRequest("POST", f"{PATH}/validate", given), Validated)
 
     async def preview(
         self, id: UUID | str, data: Mapping[str, Any] | None = None, *, part: str | None = None

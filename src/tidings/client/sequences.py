@@ -10,6 +10,7 @@ from tidings.views.pages import Everything
 from tidings.views.previews import Preview
 from tidings.views.sequences import PublishedVersion, Step
 from tidings.views.sequences import Sequence as ShownSequence
+from tidings.views.workflows import Validated
 
 PATH = "/v1/sequences"
 Fields = Mapping[str, Any]
@@ -26,6 +27,11 @@ class Sequences:
         """Create a draft and return it; raise Conflict if the name is taken."""
         body = {"name": name, "steps": list(steps), **settings}
         return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), ShownSequence)
+
+    async def check(self, steps: Sequence[Fields] = (), **settings: Any) -> Validated:
+        """Return every problem that publishing these settings and steps would meet; nothing is stored."""
+        body = {"steps": list(steps), **settings}
+        return await self._transport.ask(ApiRequest("POST", f"{PATH}/validate", body), Validated)
 
     async def preview(
         self,

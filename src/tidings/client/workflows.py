@@ -9,6 +9,7 @@ from msgspec import Struct
 from tidings.client.errors import Conflict
 from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to
+from tidings.views.node_types import NodeTypes
 from tidings.views.pages import Everything
 from tidings.views.previews import Preview
 from tidings.views.problems import ProblemPlace
@@ -121,6 +122,15 @@ class Workflows:
         """Return every version."""
         request = ApiRequest("GET", path_to(PATH, id, "versions"))
         return (await self._transport.ask(request, Everything[WorkflowVersion])).items
+
+    async def node_types(self) -> NodeTypes:
+        """Return what an editor's forms are made of: each node type, each channel's content, and Liquid's words."""
+        return await self._transport.ask(ApiRequest("GET", "/v1/node-types"), NodeTypes)
+
+    async def check(self, definition: Definition, *, node: str | None = None) -> Validated:
+        """Return every problem of a definition and the names that it may use, or that are known at one node."""
+        request = ApiRequest("POST", f"{PATH}/validate", {"definition": definition}, query={"node": node})
+        return await self._transport.ask(request, Validated)
 
     async def validate(self, definition: Definition) -> Sequence[ProblemPlace]:
         """Return every problem of a definition, each with its place; nothing is stored."""

@@ -17,6 +17,7 @@
     │   └── ConfigInvalid         a setting
     ├── NotFound                no such thing, or not yours
     ├── Conflict                it exists, but its state forbids this
+    │   ├── DraftOutdated         a version was published since the draft was begun
     │   └── ChannelNotReady       no provider is set up for a channel that it needs
     ├── ExtraMissing            what it needs was not installed with Tidings
     ├── SimulationUnavailable   no simulation can run here
@@ -30,7 +31,7 @@ Expected results (rejected, retry later, lease lost) are values, not exceptions.
 message says what, which, and what to do. The edges own the tables that turn a class into a status or an exit code.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -162,6 +163,18 @@ class Conflict(TidingsError):
     """The thing exists, but its state forbids what was asked."""
 
     code = "conflict"
+
+
+class DraftOutdated(Conflict):
+    """A draft whose base is not the newest version any more, with both definitions."""
+
+    code = "draft_outdated"
+
+    def __init__(
+        self, message: str, *, version: int, published: Mapping[str, object], draft: Mapping[str, object]
+    ) -> None:
+        super().__init__(message)
+        self.version, self.published, self.draft = version, published, draft
 
 
 class ChannelNotReady(Conflict):

@@ -1,17 +1,19 @@
 """Who may do what: one table, asked by every edge."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
+from functools import cache
 
 
 class Role(StrEnum):
-    """The role of an API key."""
+    """The role of an API key, or one of a person's roles in a workspace."""
 
     WORKFLOW_MANAGER = "workflowManager"
     TRIGGER_OPERATOR = "triggerOperator"
     SYSTEM_ADMIN = "systemAdmin"
     WORKER_SERVICE = "workerService"
     OPERATOR = "operator"
+    READER = "reader"
     PUBLISHABLE = "publishable"
     """For web pages, where everybody can read it: starts the workflows that the key names, and sees what it started."""
 
@@ -21,7 +23,10 @@ class Permission(StrEnum):
 
     DEFINE = "define"
     READ_DEFINITIONS = "readDefinitions"
+    READ_CONTACTS = "readContacts"
+    """See contacts, count audiences, and see a message as a contact would get it."""
     CONTACTS = "contacts"
+    """Make, change, import, export and erase contacts, and simulate."""
     OPERATE = "operate"
     """Start, enroll, deploy, send events, pause, resume, cancel, retry, replay, resolve doubt."""
     ENQUEUE = "enqueue"
@@ -32,7 +37,7 @@ class Permission(StrEnum):
     """Executions, runs, the outbox and logs."""
     RUN_WORKERS = "runWorkers"
     ADMINISTER = "administer"
-    """Keys, functions and the audit log of the key's own tenant."""
+    """Keys, people, functions and the audit log of one's own tenant."""
     OPERATE_INSTALLATION = "operateInstallation"
     """See and set what belongs to the whole installation, not to one tenant."""
 
@@ -40,13 +45,19 @@ class Permission(StrEnum):
 _PERMISSIONS: Mapping[Role, frozenset[Permission]] = {
     Role.WORKFLOW_MANAGER: frozenset(
         [
-            *(Permission.DEFINE, Permission.READ_DEFINITIONS, Permission.CONTACTS),
+            *(Permission.DEFINE, Permission.READ_DEFINITIONS, Permission.READ_CONTACTS, Permission.CONTACTS),
             *(Permission.READ_WORK, Permission.READ_STATUS),
         ]
     ),
     Role.TRIGGER_OPERATOR: frozenset(
         [
-            *(Permission.READ_DEFINITIONS, Permission.CONTACTS, Permission.OPERATE, Permission.ENQUEUE),
+            *(Permission.READ_DEFINITIONS, Permission.READ_CONTACTS, Permission.CONTACTS, Permission.OPERATE),
+            *(Permission.ENQUEUE, Permission.READ_WORK, Permission.READ_STATUS),
+        ]
+    ),
+    Role.READER: frozenset(
+        [
+            *(Permission.READ_DEFINITIONS, Permission.READ_CONTACTS),
             *(Permission.READ_WORK, Permission.READ_STATUS),
         ]
     ),
@@ -57,13 +68,23 @@ _PERMISSIONS: Mapping[Role, frozenset[Permission]] = {
 }
 
 
-def may(role: Role, permission: Permission) -> bool:
-    """Whether a role has a permission."""
-    return permission in _PERMISSIONS[role]
+ROLES_OF_PEOPLE = frozenset(Role) - {Role.WORKER_SERVICE, Role.PUBLISHABLE}
+"""What a person may be; the others are for programs and pages."""
 
 
-def may_make_keys_of(role: Role, made: Role) -> bool:
-    """Whether a key of one role may make and revoke keys of another: an operator's are an operator's affair."""
-    return may(role, Permission.ADMINISTER) and (
-        made is not Role.OPERATOR or may(role, Permission.OPERATE_INSTALLATION)
+@cache
+def permissions_of(roles: frozenset[Role]) -> frozenset[Permission]:
+    """What somebody with these roles may do: all that any of them may."""
+    return frozenset[Permission]().union(*(_PERMISSIONS[role] for role in roles))
+
+
+def may(roles: frozenset[Role], permission: Permission) -> bool:
+    """Whether somebody with these roles has a permission."""
+    return permission in permissions_of(roles)
+
+
+def may_give(roles: frozenset[Role], given: Collection[Role]) -> bool:
+    """Whether somebody may give and take roles of keys and people: an operator's is an operator's affair."""
+    return may(roles, Permission.ADMINISTER) and (
+        Role.OPERATOR not in given or may(roles, Permission.OPERATE_INSTALLATION)
     )

@@ -1,4 +1,4 @@
-"""Check each request's key, the permission of its role, and its rate."""
+"""Check whose a request is, by its key or its session, the permission of the roles, and the rate."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -14,17 +14,25 @@ from tidings.domain.messages import quoted
 from tidings.domain.roles import Permission, may
 from tidings.engine import Engine
 from tidings.http.body_memory import WORKSPACE, BodyMemory
-from tidings.http.errors import Forbidden, NoValidKey, RequestRefused
+from tidings.http.errors import Forbidden, NoSession, NoValidKey, RequestRefused
 from tidings.http.guesses import REFUSAL, Guesses
 from tidings.http.metrics import Metrics
+from tidings.http.people_settings import PeopleSettings
 from tidings.http.pulse import Pulse
 from tidings.http.queries import check_query
 from tidings.http.rate import RateLimit
+from tidings.http.session_cookie import check_page, named_workspace, removing_cookie, token_of
+from tidings.http.sign_in_tries import SignInTries
 from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
-from tidings.resources.access import Identity
+from tidings.resources.identity import Identity
+from tidings.resources.session_memory import SignedIn
 
 ORIGIN_ALLOWED = "tidings.origin"
+
+
+Recognise = Callable[[], Awaitable[Identity | None]]
+"""Asks again whose a request is: a key may be revoked and a person lose a role while it lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,8 @@ class Api:
     streams: Streams
     bodies: BodyMemory
     guesses: Guesses
+    sign_in_tries: SignInTries
+    people: PeopleSettings
     pulse: Pulse
     simulator: Simulates | None = None
 
@@ -47,11 +57,13 @@ class RequestContext:
 
     engine: Engine
     identity: Identity
-    secret: str = field(repr=False)
+    permission: Permission
+    recognise: Recognise = field(repr=False)
 
     async def is_over(self) -> bool:
-        """Return whether the key was revoked or has expired since."""
-        return await self.engine.access.authenticate(self.secret) is None
+        """Return whether the key or session has ended since, or may no longer do this."""
+        found = await self.recognise()
+        return found is None or not may(found.roles, self.permission)
 
     @property
     def caller(self) -> Caller:
@@ -60,13 +72,22 @@ class RequestContext:
 
     @property
     def is_operator(self) -> bool:
-        """Return whether the key may see what belongs to the whole installation."""
-        return may(self.identity.role, Permission.OPERATE_INSTALLATION)
+        """Return whether what belongs to the whole installation may be seen."""
+        return may(self.identity.roles, Permission.OPERATE_INSTALLATION)
 
     @property
     def workspace(self) -> Workspace:
-        """Return the only workspace this key opens."""
+        """Return the only workspace that this request is about."""
         return self.identity.workspace
+
+
+@dataclass(frozen=True, slots=True)
+class PersonContext:
+    """A request of somebody who is signed in, about themselves."""
+
+    engine: Engine
+    signed_in: SignedIn
+    token: str = field(repr=False)
 
 
 def api_of(request: Request) -> Api:
@@ -76,20 +97,59 @@ def api_of(request: Request) -> Api:
 
 
 async def let_in(request: Request, permission: Permission) -> RequestContext:
-    """Check the bearer's key, its permission and its rate, in this order."""
+    """Check whose a request is, the permission and the rate, in this order. A key wins over a cookie."""
     secret = bearer_of(request)
-    if not secret:
-        raise NoValidKey("send a key: Authorization: Bearer KEY")
-    identity = await recognise(request, secret)
-    if identity is None:
-        raise refusal_of(request, "this key is unknown, revoked or expired")
-    context = admit(request, identity, permission, secret)
+    if secret:
+        identity = await recognise(request, secret)
+        if identity is None:
+            raise refusal_of(request, "this key is unknown, revoked or expired")
+        context = admit(request, identity, permission, by_key(api_of(request).engine, secret))
+    elif token := token_of(request):
+        context = await _let_in_person(request, permission, token)
+    else:
+        raise NoValidKey("send a key, Authorization: Bearer KEY, or sign in")
     check_query(request)
     return context
 
 
+async def _let_in_person(request: Request, permission: Permission, token: str) -> RequestContext:
+    engine, named = api_of(request).engine, named_workspace(request)
+    identity = (await signed_in(request, token)).identity(named)
+    if identity is None:
+        where = f"the workspace {quoted(named)}" if named else "any workspace"
+        raise Forbidden(f"you have no role in {where}; an administrator gives roles")
+
+    async def again() -> Identity | None:
+        found = await engine.sessions.authenticate(token, is_use=False)
+        return found.identity(identity.workspace.name) if found else None
+
+    return admit(request, identity, permission, again)
+
+
+async def signed_in(request: Request, token: str) -> SignedIn:
+    """Return who is signed in with a cookie's token, if the request is of our own page."""
+    api = api_of(request)
+    check_page(request, token, api.people)
+    found = await api.guesses.identify_session(request.scope, token)
+    if found is None:
+        ended = NoSession("this session has ended; sign in again", removing_cookie(request))
+        raise request.scope.get(REFUSAL) or ended
+    return found
+
+
+async def let_in_person(request: Request) -> PersonContext:
+    """Return who is signed in, whatever they may do; a key is nobody."""
+    token = token_of(request)
+    if bearer_of(request) or not token:
+        raise NoValidKey("this is about a person who is signed in; a key is none")
+    found = await signed_in(request, token)
+    if identity := found.identity(None):
+        api_of(request).rate.spend(identity)
+    return PersonContext(api_of(request).engine, found, token)
+
+
 async def let_in_quietly(request: Request, permission: Permission) -> RequestContext | None:
-    """Return the same, or None where it would be refused: for what answers everybody, and some more fully."""
+    """Return the same as let_in, or None where it would be refused: for what answers everybody, and some more fully."""
     try:
         return await let_in(request, permission)
     except (RequestRefused, InputInvalid):
@@ -102,6 +162,11 @@ def bearer_of(request: Request) -> str:
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 
+def by_key(engine: Engine, secret: str) -> Recognise:
+    """Return what asks again for the identity of a key."""
+    return lambda: engine.access.authenticate(secret)
+
+
 async def recognise(request: Request, secret: str) -> Identity | None:
     """Return the identity of a key, or None; refusal_of says why."""
     return await api_of(request).guesses.identify(request.scope, secret)
@@ -112,17 +177,17 @@ def refusal_of(request: Request, reason: str) -> RequestRefused:
     return request.scope.get(REFUSAL) or NoValidKey(reason)
 
 
-def admit(request: Request, identity: Identity, permission: Permission, secret: str) -> RequestContext:
-    """Admit a known key if it has the permission and is within its rate."""
+def admit(request: Request, identity: Identity, permission: Permission, again: Recognise) -> RequestContext:
+    """Admit a known key or person with the permission, within the rate."""
     api = api_of(request)
     api.rate.spend(identity)
     request.scope[WORKSPACE] = identity.workspace
-    if not may(identity.role, permission):
-        raise Forbidden(f"a key of role {identity.role} may not do this; it needs the permission {permission}")
+    if not may(identity.roles, permission):
+        raise Forbidden(f"the role {identity.named_roles} may not do this; it needs the permission {permission}")
     _check_origin(request, identity)
     if b"%00" in request.scope["query_string"]:
         raise FieldsInvalid([Problem("query", "holds a NUL, which nothing here contains")])
-    return RequestContext(api.engine, identity, secret)
+    return RequestContext(api.engine, identity, permission, again)
 
 
 def _check_origin(request: Request, identity: Identity) -> None:
@@ -146,6 +211,7 @@ def allowed(permission: Permission) -> Callable[[Request], Awaitable[RequestCont
 
 Definer = Annotated[RequestContext, Depends(allowed(Permission.DEFINE))]
 DefinitionReader = Annotated[RequestContext, Depends(allowed(Permission.READ_DEFINITIONS))]
+ContactReader = Annotated[RequestContext, Depends(allowed(Permission.READ_CONTACTS))]
 ContactKeeper = Annotated[RequestContext, Depends(allowed(Permission.CONTACTS))]
 Operator = Annotated[RequestContext, Depends(allowed(Permission.OPERATE))]
 StatusReader = Annotated[RequestContext, Depends(allowed(Permission.READ_STATUS))]
@@ -153,3 +219,4 @@ WorkReader = Annotated[RequestContext, Depends(allowed(Permission.READ_WORK))]
 Administrator = Annotated[RequestContext, Depends(allowed(Permission.ADMINISTER))]
 WorkerService = Annotated[RequestContext, Depends(allowed(Permission.RUN_WORKERS))]
 InstallationOperator = Annotated[RequestContext, Depends(allowed(Permission.OPERATE_INSTALLATION))]
+Person = Annotated[PersonContext, Depends(let_in_person)]

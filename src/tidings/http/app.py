@@ -15,6 +15,7 @@ from tidings.http import (
     contacts,
     dead_letters,
     docs,
+    drafts,
     enrollments,
     events,
     executions,
@@ -23,16 +24,20 @@ from tidings.http import (
     functions_endpoint,
     health,
     keys,
+    node_types,
     overview,
+    previews,
     provider_connections,
     providers,
     rules,
     runs,
     senders,
     sequences,
+    sessions,
     simulate,
     templates,
     triggers,
+    users,
     workflows,
     workspaces,
 )
@@ -45,19 +50,22 @@ from tidings.http.guesses import Guesses
 from tidings.http.lean import LEAN_ROUTES, LeanRoute, LeanRoutes
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import describe
+from tidings.http.page import Page
+from tidings.http.people_settings import PeopleSettings
 from tidings.http.pulse import Pulse
 from tidings.http.rate import RateLimit
+from tidings.http.sign_in_tries import SignInTries
 from tidings.http.simulator import Simulates
 from tidings.http.streams import Streams
 from tidings.version import __version__
 
 RESOURCES = (
     *(overview, failures),
-    *(workflows, executions, dead_letters, sequences, enrollments, simulate),
+    *(workflows, drafts, node_types, previews, executions, dead_letters, sequences, enrollments, simulate),
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
     *(senders, templates),
-    *(provider_connections, keys, functions, workspaces, providers, audit, health, docs),
+    *(sessions, users, provider_connections, keys, functions, workspaces, providers, audit, health, docs),
 )
 
 
@@ -76,7 +84,18 @@ def create_app(
     metrics = Metrics(engine)
     rate = RateLimit(config.rate_limit, time.monotonic)
     guesses = Guesses(engine, metrics.authentication_failed)
-    app.state.api = Api(engine, rate, metrics, Streams(), BodyMemory(), guesses, Pulse(engine), simulator)
+    app.state.api = Api(
+        engine=engine,
+        rate=rate,
+        metrics=metrics,
+        streams=Streams(),
+        bodies=BodyMemory(),
+        guesses=guesses,
+        sign_in_tries=SignInTries(metrics.authentication_failed),
+        people=PeopleSettings.of(config),
+        pulse=Pulse(engine),
+        simulator=simulator,
+    )
     app.add_middleware(LeanRoutes, routes=lean)
     app.add_middleware(BrowserAccess, engine=engine)
     app.add_middleware(HttpEdge, metrics=metrics)
@@ -84,6 +103,6 @@ def create_app(
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]
     # Not include_router: it rebuilds every operation at an app's first requests, for 90 ms in all.
     app.state.routes = [*plain, *chain.from_iterable(resource.router.routes for resource in RESOURCES)]
-    app.router.routes += app.state.routes
+    app.router.routes += [*app.state.routes, Page()]
     object.__setattr__(app, "openapi", lambda: describe(app))
     return app

@@ -175,7 +175,7 @@ Look = Callable[[Mapping[str, Any]], Iterable[Problem]]
 
 
 def body_of(
-    model: type[Model], *, required: bool = True, look: Look | None = None
+    model: type[Model], *, required: bool = True, look: Look | None = None, limit: int = LARGEST_BODY
 ) -> Callable[[Request], Awaitable[Model]]:
     """Return a dependency that reads the body as a model, or raises every problem; an optional body may be left out.
 
@@ -184,7 +184,7 @@ def body_of(
     """
 
     async def read(request: Request) -> Model:
-        body = await read_body(request) or (b"" if required else b"{}")
+        body = await read_body(request, limit) or (b"" if required else b"{}")
         await _wait_for_a_turn(request, body)
         found = decode(body)
         try:

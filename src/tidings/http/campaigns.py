@@ -6,8 +6,9 @@ from uuid import UUID
 from fastapi import Depends, Query, Request, Response
 
 from tidings.domain.flow.item import Channel
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader, Operator
-from tidings.http.answers import JSON, answer
+from tidings.domain.workflows.known_names import names_of_campaign
+from tidings.http.access import ContactReader, Definer, DefinitionReader, Operator
+from tidings.http.answers import JSON, answer, validated
 from tidings.http.bodies import body_of, read_object
 from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
 from tidings.http.channel_words import MessageChannel
@@ -20,6 +21,7 @@ from tidings.views.pages import Everything, Page
 from tidings.views.previews import Preview
 from tidings.views.runs import StartedRun
 from tidings.views.segments import Segment
+from tidings.views.workflows import Validated
 
 router = resource_router("Campaigns")
 DEPLOYED_BEFORE: dict[int | str, dict[str, Any]] = {
@@ -65,6 +67,12 @@ async def list_campaigns(
     )
 
 
+@router.post("/v1/campaigns/validate", openapi_extra=takes(GivenCampaign))
+async def validate_campaign(context: Definer, body: Body) -> Validated:
+    """Say everything that is wrong with a campaign, each with its place, and the names it may use; stores nothing."""
+    return validated(await context.engine.campaigns.check(context.workspace, body), names_of_campaign(body))
+
+
 @router.get("/v1/campaigns/{id:uuid}")
 async def get_campaign(context: DefinitionReader, id: UUID) -> Campaign:
     """One campaign."""
@@ -84,14 +92,14 @@ async def delete_campaign(context: Definer, id: UUID) -> None:
 
 
 @router.get("/v1/campaigns/{id:uuid}/audience")
-async def count_campaign_audience(context: ContactKeeper, id: UUID) -> AudienceCount:
+async def count_campaign_audience(context: ContactReader, id: UUID) -> AudienceCount:
     """How many a deploy would reach at this moment, and how many not."""
     return await context.engine.campaigns.count(context.workspace, id)
 
 
 @router.post("/v1/campaigns/{id:uuid}/preview", openapi_extra=takes(GivenPreview))
 async def preview_campaign(
-    context: ContactKeeper, id: UUID, body: Annotated[GivenPreview, Depends(body_of(GivenPreview, required=False))]
+    context: ContactReader, id: UUID, body: Annotated[GivenPreview, Depends(body_of(GivenPreview, required=False))]
 ) -> Everything[Preview]:
     """What a contact would get; of a social campaign, every post."""
     return Everything(await context.engine.campaigns.preview(context.workspace, id, body.contact_id))
@@ -140,7 +148,7 @@ async def get_segment(context: DefinitionReader, id: UUID) -> Segment:
 
 
 @router.get("/v1/segments/{id:uuid}/audience")
-async def count_segment_audience(context: ContactKeeper, id: UUID) -> AudienceCount:
+async def count_segment_audience(context: ContactReader, id: UUID) -> AudienceCount:
     """How many are in a segment at this moment."""
     return await context.engine.segments.count(context.workspace, id)
 

@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.people.contact_file import ContactFile, FileFormat, read_columns
 from tidings.domain.people.filter_expression import LONGEST, read_where
-from tidings.http.access import ContactKeeper, RequestContext, api_of
+from tidings.http.access import ContactKeeper, ContactReader, RequestContext, api_of
 from tidings.http.answers import JSON, answer
 from tidings.http.bodies import body_of, read_listed, read_object
 from tidings.http.contact_requests import GivenContact, GivenContacts, GivenErasure
@@ -93,7 +93,7 @@ def asked_for(
 
 @router.get("/v1/contacts")
 async def list_contacts(
-    context: ContactKeeper,
+    context: ContactReader,
     created: CreatedIn,
     where: Annotated[ContactFilter, Depends(asked_for)],
     limit: Limit = 50,
@@ -168,7 +168,7 @@ async def _timed(request: Request, context: RequestContext, pieces: AsyncIterato
 
 
 @router.get("/v1/contacts/{id:path}")
-async def get_contact(context: ContactKeeper, id: ContactPath) -> Contact:
+async def get_contact(context: ContactReader, id: ContactPath) -> Contact:
     """One contact."""
     return await context.engine.contacts.get(context.workspace, id)
 

@@ -1,6 +1,12 @@
-"""/docs, for people, in one page that loads nothing from elsewhere; /openapi.json, for programs: made once."""
+"""/docs, for people, in a page that loads nothing from elsewhere; /openapi.json, for programs: made once.
 
+Where the page at `/` is built, `/docs` is Swagger UI, which the same build takes from npm (web/docs.html), and what it
+tries goes out with a key or with the session. Without it, a small page lists the operations.
+"""
+
+from collections.abc import Mapping
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -8,10 +14,12 @@ from starlette.responses import HTMLResponse, Response
 
 router = APIRouter(include_in_schema=False)
 _POLICY = (
-    "default-src 'none'; connect-src 'self'; style-src 'self'; script-src 'self'; "
+    "default-src 'none'; connect-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 FRESH = {"Cache-Control": "public, max-age=300"}
+ASK_AGAIN = {"Cache-Control": "no-cache"}
+"""For a page that names files of its build: one that is kept names files that are gone."""
 
 
 def _part(name: str) -> bytes:
@@ -21,10 +29,20 @@ def _part(name: str) -> bytes:
 _PAGE, _STYLE, _SCRIPT = map(_part, ("docs.html", "docs.css", "docs.js"))
 
 
+def built_page() -> Traversable:
+    """Return where the build of the page puts the API reference."""
+    return files("tidings").joinpath("page", "docs.html")
+
+
 @router.get("/docs")
 async def show_docs() -> HTMLResponse:
     """The page; it reads /openapi.json by itself."""
-    return HTMLResponse(_PAGE, headers={**FRESH, "Content-Security-Policy": _POLICY})
+    built = built_page()
+    return _answer(built.read_bytes(), ASK_AGAIN) if built.is_file() else _answer(_PAGE, FRESH)
+
+
+def _answer(page: bytes, kept: Mapping[str, str]) -> HTMLResponse:
+    return HTMLResponse(page, headers={**kept, "Content-Security-Policy": _POLICY})
 
 
 @router.get("/docs.css")

@@ -15,6 +15,7 @@ from starlette.routing import Match
 from tidings.domain.errors import (
     Conflict,
     DataMissing,
+    DraftOutdated,
     FieldsInvalid,
     InputInvalid,
     NotFound,
@@ -31,6 +32,7 @@ from tidings.log import log
 from tidings.views import problems
 
 PROBLEM_JSON = "application/problem+json"
+SECRET_FIELDS = frozenset(["secret", "password", "currentPassword", "current_password", "token"])
 RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
 """Sent with every 503: an embedded server that was killed is back by then."""
 
@@ -53,10 +55,44 @@ class NoValidKey(RequestRefused):
         return {"WWW-Authenticate": "Bearer"}
 
 
+class NoSession(NoValidKey):
+    """The session is unknown or has ended; the browser is to forget its cookie."""
+
+    def __init__(self, message: str, forgetting: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self._forgetting = forgetting
+
+    def headers(self) -> Mapping[str, str]:
+        """Return the header that names how to authenticate, and the one that removes the cookie."""
+        return {**super().headers(), **self._forgetting}
+
+
+class SignInFailed(NoValidKey):
+    """What somebody signs in with is wrong; not what of it."""
+
+    code = "sign_in_failed"
+
+
+class LinkInvalid(NoValidKey):
+    """The one-time link opens nothing: used, replaced, past, or never made."""
+
+    code = "link_invalid"
+
+
+class WrongPassword(FieldsInvalid):
+    """Somebody who is signed in does not know the current password."""
+
+
 class Forbidden(RequestRefused):
-    """The role of the key lacks the permission."""
+    """The roles of the key or the person lack the permission."""
 
     code = "forbidden"
+
+
+class CsrfMissing(Forbidden):
+    """A change in a session comes without the header that only our own page can send."""
+
+    code = "csrf_missing"
 
 
 class BodyMalformed(RequestRefused):
@@ -112,8 +148,8 @@ STATUS_BY_ERROR: Mapping[type[TidingsError], int] = {
 
 TITLES: Mapping[int, str] = {
     400: "The request cannot be read",
-    401: "A key is needed",
-    403: "This key may not do that",
+    401: "A key or a session is needed",
+    403: "That is not allowed here",
     404: "Not found",
     405: "Method not allowed",
     409: "The state forbids it",
@@ -175,7 +211,24 @@ def tidings_problem(request: Request, error: TidingsError) -> Response:
         log.warning("request_failed", request_id=request_id_of(request), code=error.code, reason=detail)
         if not isinstance(error, SimulationUnavailable | ServerBusy):
             detail = "the storage or a part of the server is not available; try again in a moment"
+    if isinstance(error, DraftOutdated):
+        return _outdated_problem(request, error)
     return problem(request_id_of(request), status, error.code, detail, places_of(error), headers)
+
+
+def _outdated_problem(request: Request, error: DraftOutdated) -> Response:
+    view = problems.OutdatedDraft(
+        type=f"urn:tidings:problem:{error.code}",
+        title=TITLES[409],
+        status=409,
+        code=error.code,
+        detail=str(error),
+        request_id=request_id_of(request),
+        version=error.version,
+        published=error.published,
+        draft=error.draft,
+    )
+    return answer(view, 409, None, PROBLEM_JSON)
 
 
 def request_id_of(request: Request) -> str | None:
@@ -200,7 +253,7 @@ def _words(error: ErrorDetails, model: type[BaseModel] | None = None) -> str:
             return _unknown(str(error["loc"][-1]), _model_at(model, error["loc"][:-1]))
         case _:
             message = error["msg"]
-            if "secret" in error["loc"]:
+            if not SECRET_FIELDS.isdisjoint(error["loc"]):
                 return message  # without what was given
             return f"{quoted(error['input'])}: {message[:1].lower()}{message[1:]}"
 

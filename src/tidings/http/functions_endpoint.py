@@ -17,14 +17,14 @@ from starlette.types import Receive, Scope, Send
 from tidings.domain.errors import ChannelNotReady, Conflict, InputInvalid, NotFound, StorageUnavailable, TidingsError
 from tidings.domain.roles import Permission
 from tidings.domain.words import WORDS
-from tidings.http.access import ORIGIN_ALLOWED, RequestContext, admit, recognise, refusal_of
+from tidings.http.access import ORIGIN_ALLOWED, RequestContext, admit, api_of, by_key, recognise, refusal_of
 from tidings.http.answers import JSON, encode
 from tidings.http.bodies import LARGEST_BODY, decode, read_body
 from tidings.http.body_memory import WORKSPACE
 from tidings.http.errors import RETRY_AFTER, BodyTooLarge, RequestRefused, request_id_of, status_of
 from tidings.http.publishable import KeyUsedOtherwise, of_starter, start_published
 from tidings.log import log
-from tidings.resources.access import Identity
+from tidings.resources.identity import Identity
 from tidings.views.executions import Execution, StartedExecution
 
 PATH = "/functions/v1/workflow-enqueue"
@@ -87,7 +87,7 @@ async def _act(request: Request) -> Mapping[str, Any]:
         raise InputInvalid(f"Unknown action: {action}")
     if admitted is None:
         raise _no_key(request)
-    context = admit(request, admitted[0], PERMISSIONS[action], admitted[1])
+    context = admit(request, admitted[0], PERMISSIONS[action], by_key(api_of(request).engine, admitted[1]))
     if not isinstance(payload, dict):
         raise InputInvalid("payload is required")
     return await (_enqueue if action == "enqueue" else _status)(context, payload)

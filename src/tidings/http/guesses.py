@@ -2,22 +2,24 @@
 
 A key that this process knows is let in at once. Any other costs the address a token, returned if the key is right. An
 address without tokens is only let in with a key that is on the list of live keys, which is read for all of them
-together every few seconds: a flood of wrong keys costs the database that, and no look-up of its own.
+together every few seconds: a flood of wrong keys costs the database that, and no look-up of its own. The tokens in the
+cookies of sessions are held to the same.
 """
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
+from typing import Protocol, TypeVar
 
 from starlette.types import Scope
 
 from tidings.engine import Engine
 from tidings.http.errors import TooManyRequests
+from tidings.http.tries import Tries, TriesByName, TryLimits
 from tidings.log import log
-from tidings.resources.access import Identity
+from tidings.resources.identity import Identity
+from tidings.resources.session_memory import SignedIn
 
 WRONG_AT_ONCE = 20
 WRONG_PER_SECOND = 1 / 3
@@ -25,27 +27,26 @@ WRONG_PER_SECOND = 1 / 3
 ALL_WRONG_AT_ONCE = 200
 ALL_WRONG_PER_SECOND = 50.0
 """Of all addresses together: whoever has very many of them makes the database look no more often."""
-MOST_ADDRESSES = 10_000
 LOGGED_EVERY_SECONDS = 60.0
 LINES_EVERY_SECONDS = 1.0
 REFUSAL = "tidings.refusal"
 LONGEST_KEY = 500
 
+Found = TypeVar("Found")
+Found_co = TypeVar("Found_co", covariant=True)
 
-@dataclass(slots=True)
-class _Tries:
-    """The tokens of an address, and the failures that the log does not know of yet."""
 
-    left: float
-    at: float
-    unlogged: int = 0
-    logged_at: float = -math.inf
-    is_told: bool = False
-    """Whether the log knows that it has none left."""
+class Recognises(Protocol[Found_co]):
+    """What knows to whom a secret belongs."""
 
-    def refill(self, now: float, per_second: float, most: float) -> None:
-        self.left = min(most, self.left + (now - self.at) * per_second)
-        self.at = now
+    def recall(self, secret: str, /) -> Found_co | None:
+        """Return whose it is, if that was looked up a moment ago."""
+
+    async def may_be_live(self, secret: str, /) -> bool:
+        """Return whether it was among the live ones some seconds ago."""
+
+    async def authenticate(self, secret: str, /) -> Found_co | None:
+        """Look up whose it is."""
 
 
 class Guesses:
@@ -53,56 +54,44 @@ class Guesses:
 
     def __init__(self, engine: Engine, failed: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._engine, self._failed, self._clock = engine, failed, clock
-        self._all = _Tries(ALL_WRONG_AT_ONCE, clock())
-        self._addresses: OrderedDict[str, _Tries] = OrderedDict()
+        limits = TryLimits(WRONG_AT_ONCE, WRONG_PER_SECOND, ALL_WRONG_AT_ONCE, ALL_WRONG_PER_SECOND)
+        self._addresses = TriesByName(limits, clock)
         self._line_at = -math.inf
 
     async def identify(self, scope: Scope, secret: str) -> Identity | None:
         """Return the identity of a key, or None and leave in the scope why no other is looked up from there."""
-        if identity := self._engine.access.recall(secret):
-            return identity
-        address = address_of(scope)
-        tries = self._tries_of(address)
-        if (is_free := self._take(tries)) or await self._engine.access.may_be_live(secret):
-            identity = await self._look_up(tries, secret, is_free=is_free)
-        else:
-            scope[REFUSAL] = _refusal(tries)
-        if identity is None:
-            self._note(address, tries)
-        return identity
+        return await self._recognise(self._engine.access, scope, secret)
 
-    async def _look_up(self, tries: _Tries, secret: str, *, is_free: bool) -> Identity | None:
-        identity = None
+    async def identify_session(self, scope: Scope, token: str) -> SignedIn | None:
+        """Return who is signed in with a cookie's token; None likewise."""
+        return await self._recognise(self._engine.sessions, scope, token)
+
+    async def _recognise(self, known: Recognises[Found], scope: Scope, secret: str) -> Found | None:
+        if found := known.recall(secret):
+            return found
+        address = address_of(scope)
+        tries = self._addresses.of(address)
+        if (is_free := self._addresses.take(tries)) or await known.may_be_live(secret):
+            found = await self._look_up(known, tries, secret, is_free=is_free)
+        else:
+            scope[REFUSAL] = self._refusal(tries)
+        if found is None:
+            self._note(address, tries)
+        return found
+
+    async def _look_up(self, known: Recognises[Found], tries: Tries, secret: str, *, is_free: bool) -> Found | None:
+        found = None
         is_wrong = len(secret) > LONGEST_KEY
         try:
             if not is_wrong:
-                identity = await self._engine.access.authenticate(secret)
-                is_wrong = identity is None
+                found = await known.authenticate(secret)
+                is_wrong = found is None
         finally:
             if is_free and not is_wrong:  # also where the database did not answer
-                tries.left += 1
-                self._all.left += 1
-        return identity
+                self._addresses.give_back(tries)
+        return found
 
-    def _tries_of(self, address: str) -> _Tries:
-        tries = self._addresses.pop(address, None) or _Tries(WRONG_AT_ONCE, self._clock())
-        if len(self._addresses) >= MOST_ADDRESSES:
-            self._addresses.popitem(last=False)  # the one that has not come for longest
-        self._addresses[address] = tries
-        return tries
-
-    def _take(self, tries: _Tries) -> bool:
-        """Take a token before the database is asked: many may ask at once."""
-        now = self._clock()
-        tries.refill(now, WRONG_PER_SECOND, WRONG_AT_ONCE)
-        self._all.refill(now, ALL_WRONG_PER_SECOND, ALL_WRONG_AT_ONCE)
-        if tries.left < 1 or self._all.left < 1:
-            return False
-        tries.left -= 1
-        self._all.left -= 1
-        return True
-
-    def _note(self, address: str, tries: _Tries) -> None:
+    def _note(self, address: str, tries: Tries) -> None:
         """Count a failure, and log now and then: an address every minute and when it is limited, all every second."""
         self._failed()
         tries.unlogged += 1
@@ -112,6 +101,12 @@ class Guesses:
             log.warning("authentication_failed", address=address, failures=tries.unlogged, limited=is_limited)
             tries.unlogged, tries.logged_at, tries.is_told = 0, now, is_limited
             self._line_at = now
+
+    def _refusal(self, tries: Tries) -> TooManyRequests:
+        seconds = self._addresses.seconds_left(tries)
+        return TooManyRequests(
+            f"too many wrong keys came from this address; wait {seconds} s, or send a right one", seconds
+        )
 
 
 def address_of(scope: Scope) -> str:
@@ -126,10 +121,3 @@ def address_of(scope: Scope) -> str:
             return str(address.ipv4_mapped)
         return f"{IPv6Address(int(address) >> 64 << 64)}/64"
     return str(address)
-
-
-def _refusal(tries: _Tries) -> TooManyRequests:
-    seconds = max(1, math.ceil((1 - tries.left) / WRONG_PER_SECOND))
-    return TooManyRequests(
-        f"too many wrong keys came from this address; wait {seconds} s, or send a right one", seconds
-    )

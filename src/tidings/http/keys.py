@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import Depends
 
-from tidings.domain.roles import Role, may_make_keys_of
+from tidings.domain.roles import Role, may_give
 from tidings.http.access import Administrator, RequestContext
 from tidings.http.administration_requests import GivenKey
 from tidings.http.bodies import body_of
@@ -26,7 +26,7 @@ async def create_key(context: Administrator, body: Annotated[GivenKey, Depends(b
     """
     _require_operator_for(context, body.role)
     if body.tenant not in (None, context.workspace.tenant) and not context.is_operator:
-        raise Forbidden(f"a key of role {context.identity.role} makes keys of its own tenant only; ask an operator")
+        raise Forbidden(f"the role {context.identity.named_roles} makes keys of its own tenant only; ask an operator")
     return await context.engine.access.create_key(
         context.caller,
         body.name,
@@ -57,8 +57,8 @@ async def revoke_key(context: Administrator, id: UUID) -> None:
 
 def _require_operator_for(context: RequestContext, role: Role) -> None:
     """Refuse an administrator who would make an operator of itself, or lock the operator out."""
-    if not may_make_keys_of(context.identity.role, role):
+    if not may_give(context.identity.roles, [role]):
         raise Forbidden(
-            f"a key of role {context.identity.role} neither makes nor revokes keys of role {role}; an operator does, or"
-            " `tidings keys` where the database is"
+            f"the role {context.identity.named_roles} neither makes nor revokes keys of role {role}; an operator"
+            " does, or `tidings keys` where the database is"
         )

@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from tidings.domain.channels import Channel
 from tidings.domain.paging import LARGEST_LIMIT, Created, read_created
 from tidings.domain.people.contact_fields import LONGEST_EXTERNAL_ID
-from tidings.domain.roles import Role
+from tidings.domain.roles import Permission, Role
 from tidings.http.administration_requests import (
     GivenFunction,
     GivenKey,
@@ -42,6 +42,7 @@ from tidings.http.run_requests import (
 from tidings.http.segment_requests import ChangedSegment, GivenSegment
 from tidings.http.sender_requests import ChangedSender, GivenSender
 from tidings.http.sequence_requests import ChangedSequence, ChangedStep, GivenSequence, GivenStep
+from tidings.http.session_cookie import COOKIE, SECURE_COOKIE
 from tidings.http.simulation_requests import (
     GivenCampaignSimulation,
     GivenSequenceSimulation,
@@ -49,6 +50,7 @@ from tidings.http.simulation_requests import (
 )
 from tidings.http.template_requests import ChangedTemplate, GivenTemplatePreview, NewTemplate
 from tidings.http.trigger_requests import GivenNamedTrigger, GivenReplay, GivenTrigger, GivenTriggers
+from tidings.http.user_requests import ChangedOwnUser, ChangedUser, GivenRedeem, GivenSignIn, GivenUser
 from tidings.http.view_schemas import describe_views, reference
 from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, GivenWorkflow
 from tidings.version import __version__
@@ -83,6 +85,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenSender, ChangedSender, NewTemplate, ChangedTemplate, GivenTemplatePreview),
     *(GivenFailureReplay, GivenManyResolutions),
+    *(GivenSignIn, GivenRedeem, ChangedOwnUser, GivenUser, ChangedUser),
     *(GivenRetry, GivenResolution, GivenResolutions, GivenMessagePreview, GivenContactPreview),
     *(
         GivenWorkspaceSettings,
@@ -95,7 +98,12 @@ GIVEN: tuple[type[BaseModel], ...] = (
 )
 BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne], ProblemDetails)
 """The answers of operations that are described here, not at their routes."""
+SESSION = f"Of a person who has signed in; under TLS it is called {SECURE_COOKIE}."
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
+STRANGERS = frozenset([("/v1/sign-in", "get"), ("/v1/sessions", "post"), ("/v1/sessions/redeem", "post")])
+"""Operations by which somebody unknown signs in."""
+OF_A_PERSON = frozenset(["/v1/session", "/v1/sessions", "/v1/session/user"])
+"""What is about whoever is signed in: a key is nobody there."""
 NAME_SOMETHING = frozenset(
     [
         *("/v1/triggers", "/v1/executions", "/v1/dead-letters", "/v1/dead-letters/replay", "/v1/events/cancel"),
@@ -103,7 +111,9 @@ NAME_SOMETHING = frozenset(
     ]
 )
 DESCRIPTION = """
-Tidings sends each message once. Every operation needs a key: `Authorization: Bearer KEY`.
+Tidings sends each message once. Every operation needs a key, `Authorization: Bearer KEY`, or the cookie of somebody who
+has signed in at `POST /v1/sessions`. In a session `X-Tidings-Workspace` names the workspace, and whatever is no GET
+needs the header `X-Tidings-CSRF` with the `csrfToken` of `GET /v1/session`.
 
 Bodies are JSON in camelCase; snake_case is accepted. Lists answer `{data, nextCursor}`. Errors are
 `application/problem+json` with a stable `code`, and every problem with its place. Times are ISO 8601 in UTC. What
@@ -111,8 +121,8 @@ starts work takes an `idempotencyKey`: a repeat answers 200 with the first resul
 """
 
 
-NAMED = (Channel, Role)
-"""Components that views refer to by name (ChannelName, RoleName) and hold as strings."""
+NAMED = (Channel, Role, Permission)
+"""Components that views refer to by name (ChannelName, RoleName, PermissionName) and hold as strings."""
 
 
 def created_in(
@@ -262,7 +272,15 @@ def _add_components(found: Described, views: Sequence[type[View]]) -> None:
     components["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer", "description": "An API key."},
         "apikey": {"type": "apiKey", "in": "header", "name": "apikey"},
+        "session": {"type": "apiKey", "in": "cookie", "name": COOKIE, "description": SESSION},
     }
+
+
+def _security(path: str, method: str) -> list[Described]:
+    """Return what an operation can be asked with."""
+    if (path, method) in STRANGERS:
+        return [{}]
+    return [{"session": []}] if path in OF_A_PERSON else [{"bearer": []}, {"session": []}]
 
 
 def _add_errors(path: str, method: str, operation: Described) -> None:
@@ -271,7 +289,7 @@ def _add_errors(path: str, method: str, operation: Described) -> None:
         return
     statuses = {500, 503}
     if path not in PUBLIC:
-        operation["security"] = [{"bearer": []}]
+        operation["security"] = _security(path, method)
         statuses |= {401, 403, 422, 429}
     if "requestBody" in operation:
         statuses |= {400, 413}

@@ -12,7 +12,7 @@ from msgspec import structs
 from tidings.domain.errors import Conflict, NotFound
 from tidings.http.access import RequestContext
 from tidings.http.errors import Forbidden
-from tidings.resources.access import Identity
+from tidings.resources.identity import Identity
 from tidings.views.executions import Execution, StartedExecution
 
 Shown = TypeVar("Shown", bound=Execution)
@@ -60,8 +60,8 @@ def of_starter(identity: Identity, execution: Shown) -> Shown:
 
 
 def _starter(identity: Identity) -> str:
-    return f"publishable:{identity.key_id}"
+    return f"publishable:{identity.id}"
 
 
 def _own(identity: Identity) -> str:
-    return f"{identity.key_id}:"
+    return f"{identity.id}:"

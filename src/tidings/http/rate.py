@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from tidings.http.errors import TooManyRequests
-from tidings.resources.access import Identity
+from tidings.resources.identity import Identity
 
 ACTIVE_SECONDS = 10.0
 """How long after its last request a workspace or key has a share kept for it."""
@@ -43,9 +43,9 @@ class _Tokens:
 class RateLimit:
     """Tokens return to a tenant at `per_second`; a second's worth may be spent at once. 0 means no limit.
 
-    Each workspace that asks, and each of its keys, has an equal part of them kept for it, and may spend what the others
-    leave. What is kept may be spent ahead of the tenant's own tokens, by a second's worth, so that a flood that has
-    just spent them all makes nobody wait.
+    Each workspace that asks, and each of its keys and people, has an equal part of them kept for it, and may spend what
+    the others leave. What is kept may be spent ahead of the tenant's own tokens, by a second's worth, so that a flood
+    that has just spent them all makes nobody wait.
     """
 
     def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
@@ -80,7 +80,7 @@ class RateLimit:
         workspace = tenant.part_of(identity.workspace.name, now)
         rate = self._per_second / len(tenant.parts)
         workspace.refill(now, rate)
-        key = workspace.part_of(identity.key_id, now)
+        key = workspace.part_of(identity.id, now)
         rate /= len(workspace.parts)
         key.refill(now, rate)
         return workspace, key, rate

@@ -5,8 +5,9 @@ from uuid import UUID
 
 from fastapi import Depends, Query, Request, Response
 
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader
-from tidings.http.answers import answer
+from tidings.domain.workflows.known_names import names_of_rule
+from tidings.http.access import ContactReader, Definer, DefinitionReader
+from tidings.http.answers import answer, validated
 from tidings.http.bodies import body_of, read_object
 from tidings.http.channel_words import ContactChannel
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
@@ -17,6 +18,7 @@ from tidings.resources.rules import RuleFilter
 from tidings.views.pages import Everything, Page
 from tidings.views.previews import Preview
 from tidings.views.rules import Rule, RuleAudience
+from tidings.views.workflows import Validated
 
 router = resource_router("Rules")
 Word = Annotated[str | None, Query(max_length=100)]
@@ -56,6 +58,12 @@ async def list_rules(
     return await context.engine.rules.list(context.workspace, where, limit=limit, created=created, cursor=cursor)
 
 
+@router.post("/v1/rules/validate", openapi_extra=takes(GivenRule))
+async def validate_rule(context: Definer, given: Annotated[dict[str, Any], Depends(given_rule)]) -> Validated:
+    """Say everything that is wrong with a rule, each with its place, and the names it may use; stores nothing."""
+    return validated(await context.engine.rules.check(context.workspace, given), names_of_rule(given))
+
+
 @router.get("/v1/rules/{id:uuid}")
 async def get_rule(context: DefinitionReader, id: UUID) -> Rule:
     """One rule."""
@@ -76,7 +84,7 @@ async def delete_rule(context: Definer, id: UUID) -> None:
 
 @router.post("/v1/rules/{id:uuid}/preview", openapi_extra=takes(GivenMessagePreview))
 async def preview_rule(
-    context: ContactKeeper,
+    context: ContactReader,
     id: UUID,
     body: Annotated[GivenMessagePreview, Depends(body_of(GivenMessagePreview, required=False))],
 ) -> Everything[Preview]:

@@ -70,12 +70,18 @@ class GivenSettings(Given):
         return {name: value for name, value in given.items() if value is not None}
 
 
-class GivenSequence(GivenSettings):
+class DraftedSequence(GivenSettings):
+    """The settings and steps of a sequence."""
+
+    model_config = example({"timezone": "contact", "steps": [EXAMPLE_STEP]})
+    steps: list[Json] = Field([], max_length=1_000, description="As they are added one by one.")
+
+
+class GivenSequence(DraftedSequence):
     """A sequence to create: a draft until it is published."""
 
     model_config = example({"name": "Onboarding", "timezone": "contact", "steps": [EXAMPLE_STEP]})
     name: Name
-    steps: list[Json] = Field([], max_length=1_000, description="As they are added one by one.")
 
 
 class ChangedSequence(GivenSettings):

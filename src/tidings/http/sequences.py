@@ -8,8 +8,9 @@ from fastapi import Depends, Path, Query, Request
 from starlette.responses import Response
 
 from tidings.domain.errors import Problem
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader
-from tidings.http.answers import answer
+from tidings.domain.workflows.known_names import names_of_sequence
+from tidings.http.access import ContactReader, Definer, DefinitionReader
+from tidings.http.answers import answer, validated
 from tidings.http.bodies import body_of, read_object
 from tidings.http.edge import give_time
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
@@ -18,6 +19,7 @@ from tidings.http.resource import resource_router
 from tidings.http.sequence_requests import (
     ChangedSequence,
     ChangedStep,
+    DraftedSequence,
     GivenSequence,
     GivenStep,
     choice_in,
@@ -27,6 +29,7 @@ from tidings.resources.sequences import Sequences
 from tidings.views.pages import Everything, Page
 from tidings.views.previews import Preview
 from tidings.views.sequences import PublishedVersion, Sequence, SequenceStatus, Step
+from tidings.views.workflows import Validated
 
 router = resource_router("Sequences")
 
@@ -72,6 +75,15 @@ async def list_sequences(
     )
 
 
+@router.post("/v1/sequences/validate", openapi_extra=takes(DraftedSequence))
+async def validate_sequence(
+    context: Definer, body: Annotated[DraftedSequence, Depends(body_of(DraftedSequence))]
+) -> Validated:
+    """Say everything that publishing these settings and steps would refuse, each with its place; stores nothing."""
+    problems = await context.engine.sequences.check(context.workspace, body.settings(), body.steps)
+    return validated(problems, names_of_sequence(body.steps))
+
+
 @router.get("/v1/sequences/{id:uuid}")
 async def get_sequence(
     context: DefinitionReader,
@@ -115,7 +127,7 @@ async def delete_sequence(context: Definer, id: UUID) -> None:
 
 @router.post("/v1/sequences/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview))
 async def preview_sequence(
-    context: ContactKeeper,
+    context: ContactReader,
     id: UUID,
     body: Annotated[GivenContactPreview, Depends(body_of(GivenContactPreview, required=False))],
 ) -> Everything[Preview]:

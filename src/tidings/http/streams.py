@@ -7,7 +7,7 @@ from starlette.types import Scope
 
 from tidings.http.errors import TooManyRequests
 from tidings.http.fair_pool import FairPool, held_by
-from tidings.resources.access import Identity
+from tidings.resources.identity import Identity
 
 MOST_OF_A_KEY = 100
 MOST = 1_000
@@ -23,7 +23,7 @@ class Streams:
 
     def open(self, scope: Scope, identity: Identity) -> None:
         """Count a stream from now until its request ends, or raise if there are too many already."""
-        tenant, key = identity.workspace.tenant, identity.key_id
+        tenant, key = identity.workspace.tenant, identity.id
         if self._of_keys[key] >= MOST_OF_A_KEY:
             raise TooManyRequests(f"this key follows {MOST_OF_A_KEY} executions already; end one", COME_AGAIN_SECONDS)
         if not self._pool.take(tenant):

@@ -9,8 +9,9 @@ from msgspec.structs import fields
 from starlette.responses import Response
 
 from tidings.domain.errors import FieldsInvalid, Problem
-from tidings.http.access import ContactKeeper, Definer, DefinitionReader
-from tidings.http.answers import answer
+from tidings.domain.workflows.known_names import names_of_workflow
+from tidings.http.access import ContactReader, Definer, DefinitionReader
+from tidings.http.answers import answer, validated
 from tidings.http.bodies import body_of
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.preview_requests import GivenContactPreview
@@ -19,7 +20,6 @@ from tidings.http.workflow_requests import ChangedWorkflow, GivenDefinition, Giv
 from tidings.resources.workflows import Workflows
 from tidings.views.pages import Everything, Page
 from tidings.views.previews import Preview
-from tidings.views.problems import ProblemPlace
 from tidings.views.workflows import Validated, Workflow, WorkflowVersion
 
 router = resource_router("Workflows")
@@ -81,15 +81,18 @@ async def list_workflows(
 
 @router.post("/v1/workflows/validate", openapi_extra=takes(GivenDefinition))
 async def validate_workflow(
-    context: Definer, body: Annotated[GivenDefinition, Depends(body_of(GivenDefinition))]
+    context: Definer,
+    body: Annotated[GivenDefinition, Depends(body_of(GivenDefinition))],
+    node: Annotated[
+        str | None, Query(max_length=200, description="Name in `variables` only what is known at this node.")
+    ] = None,
 ) -> Validated:
-    """Say everything that is wrong with a definition, each with its place; stores nothing."""
+    """Say everything that is wrong with a definition, each with its place, and the names it may use; stores nothing."""
     definition = definition_of(body)
     if body.definition is None:
         definition = {name: value for name, value in definition.items() if name not in {"name", "active"}}
     problems = await context.engine.workflows.check(context.workspace, definition)
-    errors = [ProblemPlace(place=one.place, message=one.message) for one in problems]
-    return Validated(valid=not problems, errors=errors)
+    return validated(problems, names_of_workflow(definition, node))
 
 
 @router.get("/v1/workflows/{id:uuid}")
@@ -135,7 +138,7 @@ async def deactivate_workflow(context: Definer, id: UUID) -> Workflow | Response
 
 @router.post("/v1/workflows/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview))
 async def preview_workflow(
-    context: ContactKeeper,
+    context: ContactReader,
     id: UUID,
     body: Annotated[GivenContactPreview, Depends(body_of(GivenContactPreview, required=False))],
 ) -> Everything[Preview]:

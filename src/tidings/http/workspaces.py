@@ -7,7 +7,6 @@ from fastapi import Depends, Path, Query
 from tidings.domain.errors import NotFound
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.names import problem_of_name
-from tidings.domain.roles import Permission, may
 from tidings.http.access import Administrator, InstallationOperator, RequestContext
 from tidings.http.administration_requests import GivenTenantSettings, GivenWorkspaceSettings
 from tidings.http.bodies import body_of
@@ -72,7 +71,7 @@ async def set_tenant(
 
 
 def _is_operator(context: RequestContext) -> bool:
-    return may(context.identity.role, Permission.OPERATE_INSTALLATION)
+    return context.is_operator
 
 
 def _named(tenant: str, workspace: str = "default") -> Workspace:

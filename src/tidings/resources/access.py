@@ -9,7 +9,6 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -28,6 +27,7 @@ from tidings.domain.roles import Role
 from tidings.domain.timing import problem_of_moment
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
+from tidings.resources.identity import Identity
 from tidings.resources.names import name_subjects
 from tidings.resources.pages import newest, newest_in_shards
 from tidings.storage import access
@@ -47,28 +47,6 @@ LISTED_SECONDS = 5.0
 MOST_LISTED = 100_000
 USE_NOTED_EVERY = timedelta(minutes=1)
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """The key behind a request, with its tenant, workspace and role."""
-
-    workspace: Workspace
-    role: Role
-    key_id: UUID
-    actor: str
-    workflows: frozenset[str] = frozenset()
-    origins: frozenset[str] = frozenset()
-
-    @property
-    def is_publishable(self) -> bool:
-        """Return whether everybody may have this key, so that it opens only what it started itself."""
-        return self.role is Role.PUBLISHABLE
-
-    @property
-    def caller(self) -> Caller:
-        """Return the caller as the audit log records it."""
-        return Caller(self.workspace, self.actor)
 
 
 @for_caller
@@ -112,7 +90,7 @@ class Access:
         key = replace(key, workflows=list(dict.fromkeys(workflows)), origins=list(dict.fromkeys(named)))
         with act_for(own_tenant(home)):  # an operator's caller may be of another tenant
             await self._kernel.db.persist(partial(self._insert, key=key, digest=_digest(secret), actor=caller.actor))
-        self._listed_at = -math.inf  # whoever comes with it is let in at once
+        self.list_anew()  # whoever comes with it is let in at once
         return CreatedKey(**asdict(key), secret=secret)
 
     @for_tenant
@@ -146,7 +124,7 @@ class Access:
                 await self._audit(tx, entry, key, "revoked", caller.actor, now)
 
         await self._kernel.db.persist(write)
-        self._known = {digest: known for digest, known in self._known.items() if known[1].key_id != id}
+        self._known = {digest: known for digest, known in self._known.items() if known[1].id != id}
 
     @for_everyone
     async def authenticate(self, secret: str) -> Identity | None:
@@ -161,7 +139,7 @@ class Access:
             return None
         await self._note_use(key, now)
         allowed = (frozenset(key.workflows), frozenset(key.origins))
-        identity = Identity(_home_of(key), Role(key.role), key.id, f"key:{key.name}", *allowed)
+        identity = Identity(_home_of(key), frozenset([Role(key.role)]), key.id, f"key:{key.name}", *allowed)
         self._remember(digest, identity, key, now)
         return identity
 
@@ -178,6 +156,10 @@ class Access:
                 if time.monotonic() - self._listed_at >= LISTED_SECONDS:
                     await self._list_live()
         return _digest(secret) in self._live
+
+    def list_anew(self) -> None:
+        """Have the live ones read again before somebody is refused: there is a new one."""
+        self._listed_at = -math.inf
 
     @for_everyone
     async def _list_live(self) -> None:

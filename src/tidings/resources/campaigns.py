@@ -13,10 +13,10 @@ from tidings.domain.caller import Caller
 from tidings.domain.campaigns.campaign import CampaignDefinition, read_campaign
 from tidings.domain.channels import Channel
 from tidings.domain.content.message import MessageContent
-from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem
+from tidings.domain.errors import CampaignInvalid, Conflict, InputInvalid, NotFound, Problem, ProblemsFound
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, EVERYTHING, Created, check_limit, newest_first, page_of
-from tidings.domain.people.audience import Audience, read_audience
+from tidings.domain.people.audience import Audience
 from tidings.domain.people.contact import ContactReference, LoadedContact
 from tidings.domain.people.filter_words import audience_in_words
 from tidings.domain.timing import LONGEST_WAIT, format_duration, problem_of_moment
@@ -32,7 +32,7 @@ from tidings.resources.campaign_templates import check_linked, link_campaign
 from tidings.resources.names import name_definitions
 from tidings.resources.pages import id_of
 from tidings.resources.previews import Draft, for_contact, render_drafts
-from tidings.resources.reach import count_audience, is_empty
+from tidings.resources.reach import count_audience, is_empty, within_segment
 from tidings.resources.readiness import find_unready
 from tidings.resources.runs import Runs, started_run
 from tidings.resources.segments import together
@@ -49,6 +49,7 @@ __all__ = ["Campaigns", "Previews"]
 
 Previews = list[Preview]
 Shown = list[Campaign]
+Problems = list[Problem]
 
 
 @for_caller
@@ -103,6 +104,14 @@ class Campaigns:
 
         await self._kernel.db.persist(write)
         return await self.get(caller.workspace, id)
+
+    async def check(self, workspace: Workspace, given: Mapping[str, object]) -> Problems:
+        """Return every problem of a whole campaign; nothing is stored."""
+        try:
+            await self._read(workspace, given)
+        except ProblemsFound as error:
+            return [*error.problems]
+        return []
 
     async def get(self, workspace: Workspace, id: UUID) -> Campaign:
         """Return one campaign, or raise NotFound."""
@@ -324,20 +333,9 @@ class Campaigns:
 
     async def audience_of(self, workspace: Workspace, campaign: CampaignDefinition) -> Audience:
         """Return a campaign's audience at this moment, with its segment resolved; a social campaign has none."""
-        audience = campaign.audience
-        if audience is None:
+        if campaign.audience is None:
             raise AssertionError("only a social campaign has no audience")
-        if audience.segment_id is None:
-            return audience
-        find = partial(campaigns.show_segment, workspace=workspace, id=audience.segment_id, name=None)
-        segment = await self._kernel.db.persist(find, alone=True)
-        if segment is None:
-            what = f"there is no segment {audience.segment_id} in this workspace"
-            raise CampaignInvalid([Problem("audience.segmentId", what)])
-        inside, problems = audience.inside(read_audience(segment.audience)[0])
-        if problems:
-            raise CampaignInvalid([Problem(f"audience.{one.place}", one.message) for one in problems])
-        return inside
+        return await within_segment(self._kernel, workspace, campaign.audience)
 
     async def _somebody(
         self, workspace: Workspace, campaign: CampaignDefinition, named: ContactReference | None

@@ -8,9 +8,11 @@ from tidings.kernel.kernel import Kernel
 if TYPE_CHECKING:
     from tidings.kernel.start.trigger_batch import TriggerBatches
     from tidings.resources.access import Access
+    from tidings.resources.audiences import UnsavedAudiences
     from tidings.resources.campaigns import Campaigns
     from tidings.resources.connections import Connections
     from tidings.resources.contacts import Contacts
+    from tidings.resources.drafts import WorkflowDrafts
     from tidings.resources.enrollments import Enrollments
     from tidings.resources.events import Events
     from tidings.resources.executions import Executions
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from tidings.resources.segments import Segments
     from tidings.resources.senders import Senders
     from tidings.resources.sequences import Sequences
+    from tidings.resources.sessions import Sessions
     from tidings.resources.templates import Templates
+    from tidings.resources.users import Users
     from tidings.resources.waiting import Waiting
     from tidings.resources.workflows import Workflows
     from tidings.resources.workspaces import TenancySettings
@@ -59,6 +63,7 @@ class Resources:
 
     trigger_batches: Part["TriggerBatches"] = Part("tidings.kernel.start.trigger_batch:TriggerBatches")
     workflows: Part["Workflows"] = Part("tidings.resources.workflows:Workflows")
+    drafts: Part["WorkflowDrafts"] = Part("tidings.resources.drafts:WorkflowDrafts", "workflows")
     executions: Part["Executions"] = Part("tidings.resources.executions:Executions", "trigger_batches")
     contacts: Part["Contacts"] = Part("tidings.resources.contacts:Contacts")
     previews: Part["MessagePreviews"] = Part(
@@ -69,6 +74,7 @@ class Resources:
     rules: Part["Rules"] = Part("tidings.resources.rules:Rules")
     events: Part["Events"] = Part("tidings.resources.events:Events")
     segments: Part["Segments"] = Part("tidings.resources.segments:Segments")
+    audiences: Part["UnsavedAudiences"] = Part("tidings.resources.audiences:UnsavedAudiences")
     campaigns: Part["Campaigns"] = Part("tidings.resources.campaigns:Campaigns")
     senders: Part["Senders"] = Part("tidings.resources.senders:Senders")
     templates: Part["Templates"] = Part("tidings.resources.templates:Templates")
@@ -83,6 +89,8 @@ class Resources:
     overview: Part["Overviews"] = Part("tidings.resources.overview:Overviews", "connections", "waiting")
     health: Part["Health"] = Part("tidings.resources.health:Health")
     access: Part["Access"] = Part("tidings.resources.access:Access")
+    users: Part["Users"] = Part("tidings.resources.users:Users")
+    sessions: Part["Sessions"] = Part("tidings.resources.sessions:Sessions", "access", "users")
     workspaces: Part["TenancySettings"] = Part("tidings.resources.workspaces:TenancySettings")
 
     def __init__(self, kernel: Kernel) -> None:

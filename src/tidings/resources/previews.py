@@ -11,7 +11,7 @@ from uuid import UUID
 from msgspec import convert
 from msgspec.structs import asdict
 
-from tidings.domain.channels import HTML_FIELDS
+from tidings.domain.channels import HTML_FIELDS, Channel
 from tidings.domain.content.message import MessageContent
 from tidings.domain.content.preview import (
     lacking_variables,
@@ -21,14 +21,16 @@ from tidings.domain.content.preview import (
     with_stand_ins,
 )
 from tidings.domain.content.template import RenderFailed
-from tidings.domain.errors import FieldsInvalid, Problem
+from tidings.domain.errors import DefinitionInvalid, FieldsInvalid, Problem
 from tidings.domain.flow.graph import Send
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.item import Payload
 from tidings.domain.people.contact import CONTACT, ContactReference, LoadedContact, addresses_of, lack_of
 from tidings.domain.rules.rule import read_rule
 from tidings.domain.sequences.form import SequenceStep, steps_in
+from tidings.domain.workflows.content_reader import read_message
 from tidings.domain.workflows.definition import parse_workflow
+from tidings.domain.workflows.unsaved import messages_in, moved, part_of
 from tidings.kernel.flow.addressees import spelled
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import load_people
@@ -47,6 +49,8 @@ __all__ = ["Draft", "MessagePreviews", "render_drafts"]
 
 Json = Mapping[str, object]
 Shown = list[Preview]
+NO_RESULTS: Json = {"vars": {}}
+"""What an execution knows of its nodes before one has run: what templates print of them is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,39 @@ class MessagePreviews:
         self._kernel = kernel
         self._workflows, self._sequences, self._rules = workflows, sequences, rules
 
+    async def content(
+        self,
+        workspace: Workspace,
+        channel: Channel,
+        content: Json,
+        data: Json,
+        *,
+        to: Sequence[str] = (),
+        contact_id: ContactReference | None = None,
+    ) -> Shown:
+        """Return what a message that is stored nowhere says: a campaign's, a rule's, a step's or a node's."""
+        linked = await link_templates(self._kernel, workspace, {"channel": channel, "content": content})
+        message = linked.read(lambda given: read_message(channel, as_object(given["content"])))
+        return await self._show(workspace, [Draft(message, to=to)], data, None, contact_id)
+
+    async def definition(
+        self,
+        workspace: Workspace,
+        definition: Json,
+        data: Json,
+        *,
+        part: str | None = None,
+        contact_id: ContactReference | None = None,
+    ) -> Shown:
+        """Return what the sends of a definition that is stored nowhere, or one of its nodes, make of data."""
+        given, place = part_of(definition, part) if part else (definition, "")
+        try:
+            sends = (await link_templates(self._kernel, workspace, given)).read(messages_in)
+        except DefinitionInvalid as error:
+            raise moved(error, place) if part else error from None
+        drafts = [Draft(node.message, node.id, node.to) for node in sends]
+        return await self._show(workspace, drafts, {**NO_RESULTS, **data}, part, contact_id)
+
     async def workflow(
         self,
         workspace: Workspace,
@@ -154,7 +191,7 @@ class MessagePreviews:
         found = await self._workflows.get(workspace, id)
         doers = parse_workflow(await self._linked(workspace, found.definition), is_stored=True).doers
         drafts = [Draft(node.message, node.id, node.to) for node in doers.values() if isinstance(node, Send)]
-        return await self._show(workspace, drafts, data, part, contact_id)
+        return await self._show(workspace, drafts, {**NO_RESULTS, **data}, part, contact_id)
 
     async def sequence(
         self,
@@ -213,6 +250,13 @@ class MessagePreviews:
         if contact not in found:
             raise FieldsInvalid([no_contact("contactId", contact)])
         return (await load_people(self._kernel, [found[contact]]))[found[contact]]
+
+
+def as_object(given: object) -> Json:
+    """Return the content of a message, which is an object."""
+    if not isinstance(given, Mapping):
+        raise DefinitionInvalid([Problem("content", "give an object with the fields of a message")])
+    return given
 
 
 _NOTHING = Problem("part", "nothing of it sends a message; add something that does")

@@ -8,14 +8,16 @@ from functools import partial
 from typing import TypedDict
 
 from tidings.domain.content.lacks import attributes_in, lacks_of
+from tidings.domain.errors import CampaignInvalid, Problem
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.item import Channel
-from tidings.domain.people.audience import Audience
+from tidings.domain.people.audience import Audience, read_audience
 from tidings.domain.people.audience_filter import AudienceFilter, NamedContacts, Not, both
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.audience_chunks import every_chunk
 from tidings.kernel.templates import know_stored_templates
 from tidings.storage import audience as storage
+from tidings.storage import campaigns
 from tidings.views.campaigns import AudienceCount
 
 
@@ -40,6 +42,21 @@ async def count_audience(
         refused=counted.refused,
         missing=missing,
     )
+
+
+async def within_segment(kernel: Kernel, workspace: Workspace, audience: Audience) -> Audience:
+    """Return an audience as it is at this moment, with its segment in it."""
+    if audience.segment_id is None:
+        return audience
+    find = partial(campaigns.show_segment, workspace=workspace, id=audience.segment_id, name=None)
+    segment = await kernel.db.persist(find, alone=True)
+    if segment is None:
+        what = f"there is no segment {audience.segment_id} in this workspace"
+        raise CampaignInvalid([Problem("audience.segmentId", what)])
+    inside, problems = audience.inside(read_audience(segment.audience)[0])
+    if problems:
+        raise CampaignInvalid([Problem(f"audience.{one.place}", one.message) for one in problems])
+    return inside
 
 
 async def is_empty(kernel: Kernel, workspace: Workspace, audience: Audience, now: datetime) -> bool:

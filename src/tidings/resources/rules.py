@@ -158,6 +158,14 @@ class Rules:
         page = page_of(await self._kernel.db.persist(find, alone=True), limit, id_of)
         return Page(await self._shown(workspace, page.items), page.next_cursor)
 
+    async def check(self, workspace: Workspace, given: Json) -> Problems:
+        """Return every problem of a rule, with those of what it renders; nothing is stored."""
+        try:
+            await self._read(workspace, given)
+        except DefinitionInvalid as error:
+            return [*error.problems]
+        return []
+
     @staticmethod
     def validate(given: object) -> Problems:
         """Return every problem of a rule, found in this very process; nothing is stored."""

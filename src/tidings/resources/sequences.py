@@ -22,6 +22,8 @@ from tidings.domain.sequences.form import (
     InFlightChoice,
     SequenceStep,
     definition_of,
+    is_placed,
+    placed,
     read_settings,
     read_step,
     read_steps,
@@ -36,6 +38,7 @@ from tidings.kernel.start.define import SEQUENCE, WorkflowDraft, check_name, dra
 from tidings.kernel.start.enroll import follow_pause
 from tidings.kernel.templates import link_templates
 from tidings.resources.in_flight import count_in_flight, has_live_enrollments, show_in_flight
+from tidings.resources.sequence_check import problems_of_sequence
 from tidings.resources.sequence_shown import (
     PublishedSequence,
     WrittenSequence,
@@ -257,7 +260,7 @@ class Sequences:
             if len(others) >= MAX_STEPS:
                 raise InputInvalid(f"a sequence has at most {MAX_STEPS} steps")
             last = {"stepOrder": max((step.step_order for step in others), default=0) + 1}
-            return read_step({**given, **({} if _is_placed(given) else last), "id": step_id})
+            return read_step({**given, **({} if is_placed(given) else last), "id": step_id})
 
         return await self._write_step(caller, id, "step_added", added, now)
 
@@ -292,10 +295,14 @@ class Sequences:
 
         await self._kernel.db.persist(write)
 
+    async def check(self, workspace: Workspace, settings: Json, steps: Sequence[Json]) -> Problems:
+        """Return every problem that publishing these settings and steps would meet; nothing is stored."""
+        return await problems_of_sequence(self._kernel, workspace, settings, steps)
+
     @staticmethod
     def validate(settings: Json, steps: Sequence[Json]) -> Problems:
         """Return every problem of the settings and steps of a new sequence; nothing is stored."""
-        numbered = [_placed(step, place) | {"id": str(place)} for place, step in enumerate(steps, start=1)]
+        numbered = [placed(step, place) | {"id": str(place)} for place, step in enumerate(steps, start=1)]
         problems: list[Problem] = []
         for read in (partial(read_settings, settings), partial(read_steps, numbered)):
             try:
@@ -307,7 +314,7 @@ class Sequences:
     def _drafted(self, id: UUID, steps: Sequence[Json], now: datetime) -> Steps:
         if len(steps) > MAX_STEPS:
             raise InputInvalid(f"a sequence has at most {MAX_STEPS} steps")
-        given = [_placed(step, place) | {"id": self._new_step_id(id, now)} for place, step in enumerate(steps, start=1)]
+        given = [placed(step, place) | {"id": self._new_step_id(id, now)} for place, step in enumerate(steps, start=1)]
         return read_steps(given)
 
     def _new_step_id(self, id: UUID, now: datetime) -> str:
@@ -439,12 +446,3 @@ class Sequences:
         needed = {channel for one in written for channel in one.channels}
         unrouted = await find_unrouted(self._kernel, workspace, needed)
         return [show_sequence(one, unrouted) for one in written]
-
-
-def _placed(step: Json, place: int) -> dict[str, object]:
-    """Give a step without an order the place where it stands."""
-    return {**({} if _is_placed(step) else {"stepOrder": place}), **step}
-
-
-def _is_placed(step: Json) -> bool:
-    return step.get("stepOrder", step.get("step_order")) is not None

@@ -22,6 +22,7 @@ from tidings.kernel.readiness import find_unrouted
 from tidings.kernel.start.define import Change, define_workflow, redefine_workflow
 from tidings.kernel.templates import link_templates
 from tidings.resources.pages import newest
+from tidings.resources.versions_in_flight import count_versions
 from tidings.storage import resolve, workflows
 from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
@@ -97,11 +98,12 @@ class Workflows:
         return Page(await self._shown(workspace, page.items), page.next_cursor)
 
     async def versions(self, workspace: Workspace, id: UUID) -> Versions:
-        """Return the versions of a workflow, newest first."""
+        """Return the versions of a workflow, newest first, and how many executions go by each."""
         await self.get(workspace, id)
         list_all = partial(workflows.list_versions, workspace=workspace, workflow_id=id)
         found = await self._kernel.db.persist(list_all, alone=True)
-        return [replace(one, **as_written(one.definition)) for one in found]
+        live = {one.version: one.count for one in await count_versions(self._kernel, workspace, id)}
+        return [replace(one, **as_written(one.definition), in_flight=live.get(one.number, 0)) for one in found]
 
     async def activate(self, caller: Caller, id: UUID) -> Workflow:
         """Let a workflow be triggered."""

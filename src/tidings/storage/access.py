@@ -49,7 +49,7 @@ async def find_key(tx: Tx, *, digest: bytes) -> ApiKey | None:
 
 
 async def list_live_hashes(tx: Tx, *, now: datetime, limit: int) -> list[bytes]:
-    """The hashes of the keys that open something, those used last first."""
+    """The hashes of the keys and sessions that open something, those used last first."""
     return [row["hash"] for row in await tx.fetch(_SQL["list_live_hashes"], now=now, limit=limit)]
 
 

@@ -164,7 +164,7 @@ create table shards (
 insert into shards (shard) select generate_series(0, shard_count() - 1);
 
 
--- § Tenancy: the keys to the API
+-- § Tenancy: keys to the API, people and their sessions
 
 -- A key is shown once, when it is made; what is kept is its sha256, which opens nothing.
 create table api_keys (
@@ -184,12 +184,62 @@ create table api_keys (
     origins      text[]      not null default '{}',            -- and the web pages it may be used from
     constraint api_keys_role_check
         check (role in ('workflowManager', 'triggerOperator', 'systemAdmin', 'workerService', 'operator',
-                        'publishable')),
+                        'publishable', 'reader')),
     constraint api_keys_workflows_check check ((role = 'publishable') = (cardinality(workflows) > 0)),
     constraint api_keys_origins_check check (role = 'publishable' or cardinality(origins) = 0),
     constraint api_keys_hash_check check (octet_length(hash) = 32)
 );
 create index idx_api_keys_listed on api_keys (tenant_id, id);
+
+-- People who sign in. An e-mail address is stored in small letters. Of a one-time link its sha256 is kept, and only of the
+-- newest: it is gone once it was used.
+create table users (
+    id              uuid        constraint users_pkey primary key,
+    tenant_id       text        not null,
+    email           text,                                      -- null until the first operator gives one
+    name            text        not null,
+    password_hash   text,                                      -- argon2id; null until it is set
+    link_hash       bytea,
+    link_expires_at timestamptz,
+    created_at      timestamptz not null,
+    created_by      text        not null,
+    signed_in_at    timestamptz,
+    disabled_at     timestamptz,
+    constraint users_email_key unique (tenant_id, email),
+    constraint users_link_hash_check check (octet_length(link_hash) = 32),
+    constraint users_link_expires_at_check check ((link_hash is null) = (link_expires_at is null))
+);
+create index idx_users_listed on users (tenant_id, id);
+create index idx_users_link_hash on users (link_hash);
+
+-- What a person may do in a workspace: all that any of the roles may.
+create table memberships (
+    tenant_id    text   not null,
+    user_id      uuid   not null constraint memberships_user_id_fkey references users on delete cascade,
+    workspace_id text   not null,
+    roles        text[] not null,
+    constraint memberships_pkey primary key (user_id, workspace_id),
+    constraint memberships_roles_check
+        check (cardinality(roles) > 0
+               and roles <@ array['workflowManager', 'triggerOperator', 'systemAdmin', 'operator', 'reader'])
+);
+create index idx_memberships_workspace_id on memberships (tenant_id, workspace_id);
+
+-- Where people are signed in. What a browser holds is 32 random bytes; what is kept is their sha256, which opens nothing.
+create table sessions (
+    id         uuid        constraint sessions_pkey primary key,
+    tenant_id  text        not null,
+    user_id    uuid        not null constraint sessions_user_id_fkey references users on delete cascade,
+    hash       bytea       not null constraint sessions_hash_key unique,
+    via        text        not null,                           -- password, link, or oidc: and the provider's name
+    user_agent text        not null,
+    created_at timestamptz not null,
+    used_at    timestamptz not null,                           -- to the minute
+    idle_after interval    not null,                           -- it ends when it was not used for so long
+    expires_at timestamptz not null,                           -- and then in any case
+    constraint sessions_hash_check check (octet_length(hash) = 32)
+);
+create index idx_sessions_user_id on sessions (user_id);
 
 -- What the operator set for a tenant; one without a row has the defaults. Weights share out what is scarce: among tenants
 -- first, and then among the workspaces of one.
@@ -256,6 +306,24 @@ create table workflow_versions (
     constraint workflow_versions_form_check check (form in ('graph', 'steps', 'sequence')),
     constraint workflow_versions_lane_check check (lane between 0 and 3)
 );
+
+-- What is being changed about a workflow, valid or not; publishing freezes it. Of one that was never published it is all
+-- there is.
+create table workflow_drafts (
+    workflow_id  uuid        constraint workflow_drafts_pkey primary key
+                             constraint workflow_drafts_workflow_id_fkey references workflows on delete cascade,
+    tenant_id    text        not null,
+    workspace_id text        not null,
+    definition   jsonb       not null,
+    base         integer     not null,                         -- the version it was begun from; 0 before the first
+    revision     integer     not null,                         -- rises whenever it is saved
+    saved_by     text,
+    saved_at     timestamptz not null,
+    created_at   timestamptz not null,
+    constraint workflow_drafts_base_check check (base >= 0),
+    constraint workflow_drafts_revision_check check (revision > 0)
+);
+create index idx_workflow_drafts_listed on workflow_drafts (tenant_id, workspace_id, workflow_id);
 
 -- The draft of a sequence, which its author works on; publishing freezes it as a version.
 create table sequences (
@@ -984,7 +1052,7 @@ create table audit_log (
     constraint audit_log_subject_kind_check check (
         subject_kind in ('execution', 'run', 'job', 'item', 'workflow', 'api_key', 'function', 'dead_letter', 'contact',
                          'sequence', 'enrollment', 'campaign', 'segment', 'rule', 'event', 'route', 'tenant', 'workspace',
-                         'connection', 'template', 'sender')
+                         'connection', 'template', 'sender', 'user')
     )
 );
 create index idx_audit_log_subject_id on audit_log (shard, subject_id);
@@ -1971,6 +2039,8 @@ alter table audit_log enable row level security;
 create policy own_workspace on audit_log for select using (is_own(tenant_id, workspace_id));
 alter table workflow_versions enable row level security;
 create policy own_workspace on workflow_versions for select using (is_own(tenant_id, workspace_id));
+alter table workflow_drafts enable row level security;
+create policy own_workspace on workflow_drafts for select using (is_own(tenant_id, workspace_id));
 alter table sequences enable row level security;
 create policy own_workspace on sequences for select using (is_own(tenant_id, workspace_id));
 alter table sequence_steps enable row level security;
@@ -1982,6 +2052,9 @@ create policy own_workspace on attempts for select using (is_own(tenant_id, work
 
 -- Nobody but the owner: secrets, hashes, the kernel's own, and what is the operator's.
 alter table api_keys enable row level security;
+alter table users enable row level security;
+alter table memberships enable row level security;
+alter table sessions enable row level security;
 alter table tenants enable row level security;
 alter table workspaces enable row level security;
 alter table functions enable row level security;

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import asyncpg
+from msgspec import Struct
 
 from tidings.domain.errors import Conflict
 from tidings.domain.flow.ids import Shard, Workspace, first_id_at, made_at
@@ -23,6 +24,20 @@ class StoredWorkflow(Workflow, frozen=True, kw_only=True):
     """A workflow with its newest version, and what its nodes send over: each channel needs a provider."""
 
     channels: Sequence[Channel]
+
+
+class LiveOfVersion(Struct, frozen=True, kw_only=True):
+    """How many executions of one version go on."""
+
+    number: int
+    count: int
+
+
+@_SQL.statement
+async def count_live_by_version(
+    tx: Tx, *, shard: Shard, workspace: Workspace, workspace_hash: int, workflow_id: UUID
+) -> list[LiveOfVersion]:
+    """How many of a workflow's executions go on in one shard, by version."""
 
 
 @_SQL.statement

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+from tidings.views.contacts import ContactName
 from tidings.views.lacks import Lack
 from tidings.views.view import ChannelName, Duration, Id, Json, Time, View, doc
 
@@ -47,3 +48,17 @@ class AudienceCount(View, frozen=True, kw_only=True):
         Sequence[Lack],
         doc("Attributes that the templates print and that some contacts lack; their message would fail."),
     ] = ()
+
+
+class SampledContact(ContactName, frozen=True, kw_only=True):
+    """One contact of an audience, and why nothing would be sent to them."""
+
+    id: Id
+    skipped: Annotated[str | None, doc("Why they cannot be reached over the channel.")] = None
+
+
+class CountedAudience(AudienceCount, frozen=True, kw_only=True):
+    """How many an audience has at this moment, some of them, and the filter in words."""
+
+    in_words: Annotated[str, doc(example="contacts with the tag newsletter")]
+    sample: Sequence[SampledContact] = ()

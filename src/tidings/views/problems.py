@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from tidings.views.view import View, doc
+from tidings.views.view import Json, View, doc
 
 
 class ProblemPlace(View, frozen=True, kw_only=True):
@@ -26,3 +26,11 @@ class ProblemDetails(View, frozen=True, kw_only=True):
     detail: Annotated[str, doc(example="edges[0].to: there is no node 'nugde'")] = ""
     errors: list[ProblemPlace] = []
     request_id: Annotated[str | None, doc(example="9f2c4e1ab03d77aa")] = None
+
+
+class OutdatedDraft(ProblemDetails, frozen=True, kw_only=True):
+    """A draft that was begun from a version which is not the newest any more."""
+
+    version: Annotated[int, doc("The newest version.", 4)]
+    published: Annotated[Json, doc("What it says.")]
+    draft: Annotated[Json, doc("What the draft says.")]

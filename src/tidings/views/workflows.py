@@ -1,7 +1,7 @@
 """Workflows, their versions, and the problems of a definition."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -60,10 +60,25 @@ class WorkflowVersion(View, frozen=True, kw_only=True):
     definition: Definition
     templates: Templates = {}
     created_at: Time
+    in_flight: Annotated[
+        int | None, doc("How many executions under way go by it; told in the list of a workflow's versions.", 12)
+    ] = None
+
+
+Origin = Literal["contact", "data", "node", "event", "campaign", "error"]
+
+
+class Variable(View, frozen=True, kw_only=True):
+    """A name that templates and conditions may use."""
+
+    name: Annotated[str, doc(example="vars.hello.status")]
+    origin: Annotated[Origin, doc("Where it comes from; `data` is what whoever starts it gives.", "node")]
+    node: Annotated[str | None, doc("The node whose result it is; known at those that it leads to.", "hello")] = None
 
 
 class Validated(View, frozen=True, kw_only=True):
-    """Every problem of a definition."""
+    """Every problem of what was given, and the names that its templates may use."""
 
     valid: bool = False
     errors: Sequence[ProblemPlace] = ()
+    variables: Sequence[Variable] = ()

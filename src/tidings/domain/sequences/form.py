@@ -152,6 +152,16 @@ def read_steps(raw: Sequence[Raw]) -> list[SequenceStep]:
     return [step for step in steps if step]
 
 
+def placed(step: Raw, place: int) -> dict[str, object]:
+    """Give a step without an order the place where it stands."""
+    return {**({} if is_placed(step) else {"stepOrder": place}), **step}
+
+
+def is_placed(step: Raw) -> bool:
+    """Whether a step says its order."""
+    return step.get("stepOrder", step.get("step_order")) is not None
+
+
 def _spelled(raw: Raw, names: Sequence[str]) -> dict[str, object]:
     """What is given under one spelling of each name."""
     spellings = {snake_case(name): name for name in names}

@@ -8,7 +8,7 @@ from tidings.domain.content import template
 from tidings.domain.content.attachment import problem_of_content_id, problem_of_template
 from tidings.domain.content.links import problem_of_links
 from tidings.domain.content.mail_headers import problem_of_header
-from tidings.domain.content.message import read_held
+from tidings.domain.content.message import MessageContent, read_held
 from tidings.domain.content.post_length import problem_of_post
 from tidings.domain.content.segments import problem_of_segments
 from tidings.domain.errors import InputInvalid, TemplateInvalid
@@ -18,8 +18,8 @@ from tidings.domain.workflows.definition_reader import LONGEST_KEY, Raw, Reader,
 from tidings.domain.workflows.function import check_url
 
 _CONTENT_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}")
-_ATTACHMENT_FIELDS = ("url", "filename", "contentType", "contentId")
-_APPROVED_FIELDS = ("name", "language", "parameters")
+ATTACHMENT_FIELDS = ("url", "filename", "contentType", "contentId")
+APPROVED_FIELDS = ("name", "language", "parameters")
 
 
 class ContentReader(Reader):
@@ -157,7 +157,7 @@ class ContentReader(Reader):
         if not isinstance(value, Mapping):
             self.add(place, f"{quoted(value)} is not an object with name, language and parameters")
             return {}
-        self.known_fields(value, _APPROVED_FIELDS, place)
+        self.known_fields(value, APPROVED_FIELDS, place)
         for name in ("name", "language"):
             if not isinstance(value.get(name), str) or not value[name]:
                 self.add(f"{place}.{name}", f"{unfit(value.get(name), 'is not a string with something in it')}")
@@ -177,7 +177,7 @@ class ContentReader(Reader):
         if not isinstance(raw, Mapping):
             self.add(place, "an attachment is an object with url and filename")
             return {}
-        self.known_fields(raw, _ATTACHMENT_FIELDS, place)
+        self.known_fields(raw, ATTACHMENT_FIELDS, place)
         file = {name: self._reference(raw, name, place) for name in ("url", "filename")}
         kind, id = self.get(raw, "contentType"), self.get(raw, "contentId")
         if kind is not None and not (isinstance(kind, str) and _CONTENT_TYPE.fullmatch(kind)):
@@ -212,6 +212,15 @@ class ContentReader(Reader):
             self.add(place, f"{quoted(value)} is not a whole number from 1 to {field.most}")
             return 1
         return int(value)
+
+
+def read_message(channel: Channel, given: Raw) -> MessageContent:
+    """Return a message that is being written, perhaps still without its subject, or raise DefinitionInvalid."""
+    reader = ContentReader()
+    reader.known_fields(given, channel.content_fields, "content")
+    content = reader.content(given, channel, "content", needs_subject=False)
+    reader.raise_if_any()
+    return MessageContent(channel, content)
 
 
 _KINDS: Mapping[FieldKind, Callable[[ContentReader, ContentField, object, str], object]] = {

@@ -32,7 +32,8 @@ from tidings.domain.flow.retry import GRAPH, STEPS, RetryPolicy
 from tidings.domain.messages import quoted, unfit
 from tidings.domain.sequences.form import SequenceForm
 from tidings.domain.storable import UNSTORABLE, unstorable_places
-from tidings.domain.timing import LONGEST_WAIT, parse_time
+from tidings.domain.timing import parse_time
+from tidings.domain.workflows import fields
 from tidings.domain.workflows.content_reader import ContentReader
 from tidings.domain.workflows.definition_reader import LONGEST_KEY, Raw
 from tidings.domain.workflows.function import problem_of_function
@@ -41,21 +42,14 @@ __all__ = ["check_content", "parse_own_workflow", "parse_workflow"]
 
 MAX_NODES = 2_000
 MAX_EDGES = 10_000
-MAX_FIELDS = 1_000
-STEPS_TIMEOUT = timedelta(seconds=300)
 
-_OPTIONS = ("requiredFields", "timeoutSeconds", "visibilityTimeout", "maxRetries", "retry", ON_ERROR)
-_GRAPH_FIELDS = ("entryNodeId", "nodes", "edges", *_OPTIONS)
-_STEPS_FIELDS = ("steps", *_OPTIONS)
-_NODE_FIELDS: Mapping[str, tuple[str, ...]] = {
-    NodeType.DELAY: ("delayMs", "duration", "until"),
+_GRAPH_FIELDS = ("entryNodeId", "nodes", "edges", *fields.names_of(fields.OPTIONS))
+_STEPS_FIELDS = ("steps", *fields.names_of(fields.OPTIONS))
+NODE_FIELDS: Mapping[str, tuple[fields.FormField, ...]] = {
+    NodeType.DELAY: fields.DELAY_FIELDS,
     NodeType.BRANCH: (),
-    NodeType.FUNCTION: (
-        *("function", "action", "payload", "payloadTemplate", "idempotent"),
-        *("timeoutSeconds", "retry", "onFailure", "onDoubt"),
-    ),
+    NodeType.FUNCTION: fields.FUNCTION_FIELDS,
 }
-_ON_ERROR_FIELDS = ("type", "function", "action", "payload", "payloadTemplate", "idempotent", "timeoutSeconds", "retry")
 _REPORT: Raw = {
     "execution_id": "{{ error.execution }}",
     "workflow_name": "{{ error.workflow }}",
@@ -63,7 +57,6 @@ _REPORT: Raw = {
     "error_step": "{{ error.node }}",
 }
 """What a function gets to know of a failure unless its payload says otherwise: named as in `workflow_executions`."""
-_STEP_FIELDS = ("name", "function", "action", "payloadTemplate", "onFailure", "idempotent", "timeoutSeconds", "retry")
 
 
 def parse_workflow(raw: object, *, is_stored: bool = False) -> Graph:
@@ -157,7 +150,7 @@ class _Workflow(ContentReader):
                 nodes,
                 edges,
                 self.required_fields(),
-                self.timeout(STEPS_TIMEOUT),
+                self.timeout(fields.STEPS_TIMEOUT),
                 Form.STEPS,
                 self.calls,
                 self.on_error(nodes, retry),
@@ -179,7 +172,7 @@ class _Workflow(ContentReader):
             self.add(ON_ERROR, f"a node is called {ON_ERROR!r} as well; rename it")
         kind = raw.get("type", "function")
         if kind == "function":
-            self.known_fields(raw, _ON_ERROR_FIELDS, ON_ERROR)
+            self.known_fields(raw, fields.names_of(fields.REPORT_FIELDS), ON_ERROR)
             payload = self.get(raw, "payload", self.get(raw, "payloadTemplate", _REPORT))
             return self.function(raw, ON_ERROR, payload, retry, ON_ERROR, in_graph=False)
         return self.report_message(raw, kind, retry)
@@ -190,7 +183,7 @@ class _Workflow(ContentReader):
             self.add(f"{ON_ERROR}.type", f"{unfit(kind, 'is not what tells of a failure')}; use one of {types}")
             return None
         channel = Channel(kind)
-        self.known_fields(raw, ("type", "to", *CONTENT_FIELDS[channel], "retry"), ON_ERROR)
+        self.known_fields(raw, (fields.TYPE.name, fields.TO.name, *CONTENT_FIELDS[channel], "retry"), ON_ERROR)
         if not isinstance(raw.get("to"), str):
             self.add(f"{ON_ERROR}.to", "name one recipient: an address, or a template such as {{ owner_email }}")
             return None
@@ -218,25 +211,25 @@ class _Workflow(ContentReader):
         if not isinstance(raw, list | tuple) or not all(isinstance(one, str) and one for one in raw):
             self.add("requiredFields", f"{quoted(raw)} is not a list of names")
             return ()
-        if len(raw) > MAX_FIELDS:
-            self.add("requiredFields", f"{len(raw)} names are more than the {MAX_FIELDS} there may be")
+        if len(raw) > fields.MOST_FIELDS:
+            self.add("requiredFields", f"{len(raw)} names are more than the {fields.MOST_FIELDS} there may be")
         for place, one in enumerate(raw):
             if len(one) > LONGEST_KEY:
                 self.add(f"requiredFields[{place}]", f"a name has at most {LONGEST_KEY} characters")
         return tuple(dict.fromkeys(raw))
 
     def timeout(self, default: timedelta | None) -> timedelta | None:
-        seconds = self.number(self.raw, "timeoutSeconds", least=1, most=LONGEST_WAIT.total_seconds())
+        seconds = self.bounded(self.raw, fields.EXECUTION_SECONDS)
         return default if seconds is None else timedelta(seconds=seconds)
 
     def read_visibility(self) -> timedelta | None:
         """`visibility_timeout`: the longest a call may take, and when a step whose worker died comes back."""
-        seconds = self.number(self.raw, "visibilityTimeout", least=1, most=3_600)
+        seconds = self.bounded(self.raw, fields.VISIBILITY_SECONDS)
         return None if seconds is None else timedelta(seconds=seconds)
 
     def default_retry(self, preset: RetryPolicy) -> RetryPolicy:
         """The policy of every node that has none of its own."""
-        retries = self.number(self.raw, "maxRetries", least=0, most=100, whole=True)
+        retries = self.bounded(self.raw, fields.MAX_RETRIES)
         attempts = preset.attempts if retries is None else int(retries) + 1
         return self.retry(self.raw, replace(preset, attempts=attempts), "")
 
@@ -277,11 +270,11 @@ class _Workflow(ContentReader):
         kind = raw.get("type")
         if isinstance(kind, str) and kind in CONTENT_FIELDS:
             return self.send(raw, name, Channel(kind), retry, place)
-        if not isinstance(kind, str) or kind not in _NODE_FIELDS:
-            types = ", ".join((*_NODE_FIELDS, *CONTENT_FIELDS))
+        if not isinstance(kind, str) or kind not in NODE_FIELDS:
+            types = ", ".join((*NODE_FIELDS, *CONTENT_FIELDS))
             self.add(f"{place}.type", f"{unfit(kind, 'is not a node type')}; use one of {types}")
             return Delay(name)  # stands in for it, so that edges to it are not called wrong as well
-        self.known_fields(raw, ("id", "type", *_NODE_FIELDS[kind]), place)
+        self.known_fields(raw, fields.names_of((fields.ID, fields.TYPE, *NODE_FIELDS[kind])), place)
         match NodeType(kind):
             case NodeType.FUNCTION:
                 return self.function_node(raw, name, retry, place)
@@ -297,7 +290,11 @@ class _Workflow(ContentReader):
         return self.function(raw, name, payload, retry, place, in_graph=True)
 
     def send(self, raw: Raw, name: str, channel: Channel, retry: RetryPolicy, place: str) -> Send:
-        own = ("id", "type", "to", *CONTENT_FIELDS[channel], "retry", "onFailure", "onDoubt")
+        own = (
+            *fields.names_of((fields.ID, fields.TYPE, fields.TO)),
+            *CONTENT_FIELDS[channel],
+            *fields.names_of(fields.SEND_FIELDS),
+        )
         self.known_fields(raw, own, place)
         policy, on_failure = self.on_failure(raw, self.retry(raw, retry, place), place, only_retry_repeats=False)
         return Send(
@@ -307,14 +304,14 @@ class _Workflow(ContentReader):
             self.content(raw, channel, place),
             retry=policy,
             on_failure=on_failure,
-            on_doubt=self.choice(raw, "onDoubt", OnDoubt, OnDoubt.CONTINUE, place),
+            on_doubt=self.choice(raw, fields.SEND_DOUBT.name, OnDoubt, OnDoubt(str(fields.SEND_DOUBT.default)), place),
         )
 
     def step(self, raw: object, retry: RetryPolicy, place: str) -> Function | None:
         if not isinstance(raw, Mapping):
             self.add(place, "a step is an object with name, function, action and payload_template")
             return None
-        self.known_fields(raw, _STEP_FIELDS, place)
+        self.known_fields(raw, fields.names_of(fields.STEP_FIELDS), place)
         name = self.name(raw, "name", place)
         node = self.function(raw, name, self.get(raw, "payloadTemplate"), retry, place, in_graph=False)
         return node if name else None
@@ -325,16 +322,17 @@ class _Workflow(ContentReader):
         """A step is called again after a failure, so its functions count as idempotent unless they say otherwise."""
         own = self.retry(raw, retry, place)
         policy, on_failure = self.on_failure(raw, own, place, only_retry_repeats=not in_graph)
-        seconds = self.number(raw, "timeoutSeconds", least=0.1, most=3_600, place=place)
+        seconds = self.bounded(raw, fields.CALL_SECONDS, place)
+        idempotent = fields.IDEMPOTENT if in_graph else fields.STEP_IDEMPOTENT
         return Function(
             name,
             self.function_name(raw, place),
-            self.name(raw, "action", place, default="call"),
+            self.name(raw, fields.ACTION.name, place, default=str(fields.ACTION.default)),
             self.payload(payload, place),
             retry=policy,
             on_failure=on_failure,
-            on_doubt=self.choice(raw, "onDoubt", OnDoubt, OnDoubt.HOLD, place),
-            idempotent=self.flag(raw, "idempotent", not in_graph, place),
+            on_doubt=self.choice(raw, fields.CALL_DOUBT.name, OnDoubt, OnDoubt(str(fields.CALL_DOUBT.default)), place),
+            idempotent=self.flag(raw, idempotent.name, bool(idempotent.default), place),
             timeout=self.calls if seconds is None else timedelta(seconds=seconds),
         )
 
@@ -345,7 +343,7 @@ class _Workflow(ContentReader):
         return name
 
     def delay(self, raw: Raw, name: str, place: str) -> Delay:
-        given = {field: self.get(raw, field) for field in ("delayMs", "duration", "until")}
+        given = {field: self.get(raw, field) for field in fields.names_of(fields.DELAY_FIELDS)}
         named = [field for field, value in given.items() if value is not None]
         if len(named) != 1:
             self.add(place, "a delay needs either delayMs, duration or until")
@@ -390,7 +388,7 @@ class _Workflow(ContentReader):
                 self.add(f"{place}.{name}", f"{unfit(end, 'is not the id of a node')}; use one of {_some(nodes)}")
         if not isinstance(raw, Mapping):
             return Edge(str(ends[0]), str(ends[1]))
-        self.known_fields(raw, ("id", "from", "to", "condition"), place)
+        self.known_fields(raw, fields.names_of(fields.EDGE_FIELDS), place)
         condition = raw.get("condition")
         if condition is None:
             return Edge(str(ends[0]), str(ends[1]))

@@ -23,6 +23,18 @@ from tidings.domain.people.filter_reader import FILTERS, read_leaves
 from tidings.domain.people.filter_values import problems_of_time
 from tidings.domain.storable import place_of
 from tidings.domain.timing import LONGEST_WAIT, parse_duration
+from tidings.domain.workflows.fields import (
+    ATTEMPTS,
+    BASE_SECONDS,
+    CAP_SECONDS,
+    FACTOR,
+    JITTER,
+    RETRIES,
+    RETRY_FIELDS,
+    THEN,
+    NumberField,
+    names_of,
+)
 
 MAX_CONDITIONS = 100
 MAX_DEPTH = 20
@@ -129,6 +141,10 @@ class Reader:
         self.add(below(place, name), f"{quoted(given)} is not {kind} {bounds}")
         return None
 
+    def bounded(self, raw: Raw, field: NumberField, place: str = "") -> float | None:
+        """A number within the bounds of its field, if one is given."""
+        return self.number(raw, field.name, least=field.least, most=field.largest, place=place, whole=field.is_whole)
+
     def payload(self, raw: object, place: str) -> Mapping[str, object]:
         """What a function gets: any JSON object, each string in it a template."""
         return {} if raw is None else self.json_object(raw, f"{place}.payload")
@@ -194,12 +210,12 @@ class Reader:
                 where, f"{quoted(given)} is not an object with attempts, baseSeconds, factor, capSeconds and jitter"
             )
             return default
-        self.known_fields(given, ("attempts", "baseSeconds", "factor", "capSeconds", "jitter"), where)
-        attempts = self.number(given, "attempts", least=1, most=100, place=where, whole=True)
-        base = self.number(given, "baseSeconds", least=0, most=86_400, place=where)
-        factor = self.number(given, "factor", least=1, most=100, place=where)
-        cap = self.number(given, "capSeconds", least=0, most=86_400 * 30, place=where)
-        jitter = self.number(given, "jitter", least=0, most=1, place=where)
+        self.known_fields(given, names_of(RETRY_FIELDS), where)
+        attempts = self.bounded(given, ATTEMPTS, where)
+        base = self.bounded(given, BASE_SECONDS, where)
+        factor = self.bounded(given, FACTOR, where)
+        cap = self.bounded(given, CAP_SECONDS, where)
+        jitter = self.bounded(given, JITTER, where)
         return replace(
             default,
             attempts=default.attempts if attempts is None else int(attempts),
@@ -218,8 +234,8 @@ class Reader:
         if given is None or given == "retry":
             return retry, OnFailure.ABORT
         if isinstance(given, Mapping):
-            self.known_fields(given, ("retry", "then"), where)
-            retries = self.number(given, "retry", least=0, most=100, place=where, whole=True)
+            self.known_fields(given, names_of((RETRIES, THEN)), where)
+            retries = self.bounded(given, RETRIES, where)
             attempts = retry.attempts if retries is None else int(retries) + 1
             return replace(retry, attempts=attempts), self.choice(given, "then", OnFailure, OnFailure.ABORT, where)
         try:

@@ -93,7 +93,7 @@ async def define_workflow(
             raise AssertionError("the workflow was inserted or there in this very transaction")
         if must_be_new and locked.id != new_id:
             raise Conflict(f"there is a workflow {name!r} already; change that one, or choose another name")
-        return await _change(kernel, tx, caller, locked, draft, description, is_new=locked.id == new_id)
+        return await write_change(kernel, tx, caller, locked, draft, description, is_new=locked.id == new_id)
 
     return await kernel.db.persist(write)
 
@@ -111,7 +111,7 @@ async def redefine_workflow(
         locked = await define.lock_workflow(tx, workspace=caller.workspace, kind=WORKFLOW, id=id)
         if locked is None:
             raise NotFound(f"there is no workflow {id}")
-        return await _change(kernel, tx, caller, locked, draft, description, name=name)
+        return await write_change(kernel, tx, caller, locked, draft, description, name=name)
 
     return await kernel.db.persist(write)
 
@@ -131,7 +131,7 @@ async def draft_of(
     return WorkflowDraft(plain, graph, kernel.new_id(caller.workspace.bucket_of(unique), now), now)
 
 
-async def _change(
+async def write_change(
     kernel: Kernel,
     tx: Tx,
     caller: Caller,
@@ -142,6 +142,7 @@ async def _change(
     name: str | None = None,
     is_new: bool = False,
 ) -> Defined:
+    """Freeze a draft of a workflow that is locked, under another name or description if they are given."""
     version, is_fresh = await freeze(tx, caller.workspace, locked.id, draft)
     renamed = name is not None and name != locked.name
     if name is not None and renamed:

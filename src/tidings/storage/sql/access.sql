@@ -22,10 +22,15 @@ select {key_columns}
  where hash = :digest;
 
 -- name: list_live_hashes
--- The hashes of the keys that open something, those used last first.
-select hash
-  from api_keys
- where revoked_at is null and (expires_at is null or expires_at > :now)
+-- The hashes of the keys and sessions that open something, those used last first.
+select live.hash
+  from (select hash, last_used_at
+          from api_keys
+         where revoked_at is null and (expires_at is null or expires_at > :now)
+         union all
+        select hash, used_at as last_used_at
+          from sessions
+         where expires_at > :now) as live
  order by last_used_at desc nulls last
  limit :limit;
 

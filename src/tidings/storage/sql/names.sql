@@ -36,4 +36,6 @@ select id, name from connections where id = any(:ids::uuid[]) and tenant_id = :t
 union all
 select id, name from api_keys where id = any(:ids::uuid[]) and tenant_id = :tenant
 union all
+select id, coalesce(email, name) as name from users where id = any(:ids::uuid[]) and tenant_id = :tenant
+union all
 select id, trigger || ' ' || channel || ' ' || audience as name from rules where id = any(:ids::uuid[]) and tenant_id = :tenant;

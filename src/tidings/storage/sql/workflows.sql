@@ -32,6 +32,7 @@ select id, number, definition, created_at from workflow_versions
 update workflows set active = :active, updated_at = :now
  where id = :id and tenant_id = :tenant and workspace_id = :workspace and kind = 'workflow' and deleted_at is null
    and active <> :active
+   and exists (select 1 from workflow_versions v where v.workflow_id = workflows.id)
 returning id;
 
 -- name: has_executions
@@ -44,6 +45,19 @@ select (
      order by id -- so that it is the list of the workspace that is read, and not the whole shard
      limit 1
 ) is not null as found;
+
+-- name: count_live_by_version
+-- How many of a workflow's executions go on in one shard, by version: reads what the workspace has in the queue, and not the
+-- many that ended. Rows are compared as the index has them (storage/sql/turns.sql).
+select v.number, count(*) as count
+  from queue q
+  join executions e on e.shard = :shard and e.id = q.id
+  join workflow_versions v on v.id = e.version_id
+ where q.shard = :shard and q.lane = 0 and q.kind = 'execution' and q.stop is distinct from 'cancel'
+   and (q.workspace_hash, q.due_at) >= (:workspace_hash, '-infinity'::timestamptz)
+   and (q.workspace_hash, q.due_at) <= (:workspace_hash, 'infinity'::timestamptz)
+   and e.shard = :shard and e.workflow_id = :workflow_id and e.tenant_id = :tenant and e.workspace_id = :workspace
+ group by v.number;
 
 -- name: delete_workflow
 -- Hides a workflow for ever; its versions stay, because executions name them. Active ones that were used are refused.

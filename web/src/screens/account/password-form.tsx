@@ -1,0 +1,43 @@
+import { useState } from "react";
+import { problemAt, problemElsewhere } from "../../api/problem";
+import { patch } from "../../api/request";
+import { useSession } from "../../api/session";
+import { text } from "../../text";
+import { Button } from "../../ui/button";
+import { Field } from "../../ui/field";
+import { Problem } from "../../ui/problem";
+import { TextInput } from "../../ui/text-input";
+import { toast } from "../../ui/toast";
+import { useSubmit } from "../../ui/use-submit";
+import styles from "./account.module.css";
+
+/** A new password, for somebody who knows the current one. */
+export function PasswordForm() {
+  const { user } = useSession();
+  const [current, setCurrent] = useState("");
+  const [next, setNext] = useState("");
+  const { busy, problem, onSubmit } = useSubmit(async () => {
+    await patch("/v1/session/user", { currentPassword: current, password: next });
+    setCurrent("");
+    setNext("");
+    toast(text.account.changed);
+  });
+  const elsewhere = problemElsewhere(problem, ["currentPassword", "password"]);
+  return (
+    <form className={styles.form} onSubmit={onSubmit}>
+      <input type="email" autoComplete="username" value={user.email} readOnly hidden />
+      <Field label={text.account.current} problem={problemAt(problem, "currentPassword")}>
+        <TextInput type="password" autoComplete="current-password" value={current} onChange={setCurrent} />
+      </Field>
+      <Field label={text.account.next} hint={text.account.nextHint} problem={problemAt(problem, "password")}>
+        <TextInput type="password" autoComplete="new-password" value={next} onChange={setNext} />
+      </Field>
+      {elsewhere !== null && <Problem error={elsewhere} />}
+      <div>
+        <Button type="submit" busy={busy} disabled={!next}>
+          {text.account.change}
+        </Button>
+      </div>
+    </form>
+  );
+}

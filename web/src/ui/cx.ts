@@ -1,0 +1,4 @@
+/** Join the class names that apply. */
+export function cx(...names: (string | false | null | undefined)[]): string {
+  return names.filter(Boolean).join(" ");
+}
