@@ -83,7 +83,7 @@ format: $(VENV)/.installed-dev ## Rewrite the code in the house format
 typescript: $(VENV)/.installed-dev ## Write the TypeScript client's types and methods from the description of the API
 	@$(BIN)/python -m tools.typescript
 
-dist: $(VENV)/.installed-dev ## Build the sdist, the wheel and the bill of materials (CycloneDX) of this version into dist/
+dist: $(VENV)/.installed-dev web ## Build the page, the sdist, the wheel and the bill of materials (CycloneDX) of this version into dist/
 	@$(BIN)/python -m tools.dist
 
 audit: ## Ask a list of advisories about every pinned version; exits 2 and says UNCHECKED when it cannot (AUDIT_URL)

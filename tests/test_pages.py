@@ -151,16 +151,17 @@ def test_every_command_and_option_that_a_page_shows_is_there() -> None:
 
 COLUMNS = (
     *(Role.WORKFLOW_MANAGER, Role.TRIGGER_OPERATOR, Role.WORKER_SERVICE, Role.SYSTEM_ADMIN, Role.OPERATOR),
-    Role.PUBLISHABLE,
+    *(Role.PUBLISHABLE, Role.READER),
 )
 ROWS = {
     "define workflows": Permission.DEFINE,
     "read definitions": Permission.READ_DEFINITIONS,
-    "read and write contacts": Permission.CONTACTS,
+    "see contacts": Permission.READ_CONTACTS,
+    "write contacts": Permission.CONTACTS,
     "start, enroll": Permission.OPERATE,
     "read executions": Permission.READ_WORK,
     "read `/metrics`": Permission.RUN_WORKERS,
-    "keys, functions": Permission.ADMINISTER,
+    "keys, people, functions": Permission.ADMINISTER,
     "see and set what belongs to the whole installation": Permission.OPERATE_INSTALLATION,
 }
 

@@ -1,8 +1,8 @@
 """Build the sdist, the wheel and the bill of materials of this version: `make dist`.
 
-Refuses a tree that holds more or less than what is committed, and a version that CHANGELOG.md does not speak of. The
-wheel is built from the sdist, as others will build it, so that the sdist lacks nothing; without the network, and the
-same bytes from the same commit.
+Refuses a tree that holds more or less than what is committed, a version that CHANGELOG.md does not speak of, and a page
+that is missing, older than its sources or too large (tools/page.py). The wheel is built from the sdist, as others will
+build it, so that the sdist lacks nothing; without the network, and the same bytes from the same commit.
 """
 
 import os
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from tools.page import PageUnfit, require_page
 from tools.pins import read_pins
 from tools.sbom import make_sbom
 
@@ -33,7 +34,8 @@ def main() -> int:
         version = read_version(ROOT)
         require_clean(ROOT)
         require_changelog((ROOT / "CHANGELOG.md").read_text(), version)
-    except Refused as error:
+        print(require_page(ROOT))
+    except (Refused, PageUnfit) as error:
         print(f"nothing was built: {error}", file=sys.stderr)
         return 1
     made = [*build(ROOT, DIST), write_sbom(ROOT, DIST, version)]

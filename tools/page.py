@@ -24,7 +24,11 @@ MOST_AT_FIRST = 250_000
 
 
 class PageUnfit(Exception):
-    """The page is missing, old or too large, or cannot be built here."""
+    """The page is missing, old or too large, or its sources are wrong."""
+
+
+class NodeMissing(PageUnfit):
+    """Neither Node nor the packages of web/ can be had here, so nothing is known about the page."""
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -40,6 +44,9 @@ def main(given: Sequence[str] | None = None) -> int:
             run_npm(ROOT, "run", "check")
         else:
             require_page(ROOT)
+    except NodeMissing as error:
+        print(f"UNCHECKED: web/ was neither checked nor built: {error}", file=sys.stderr)
+        return 2
     except PageUnfit as error:
         print(error, file=sys.stderr)
         return 1
@@ -126,7 +133,10 @@ def _install(web: Path, environment: Mapping[str, str]) -> None:
     if done.is_file() and done.read_text() == lock:
         return
     print("Installing the packages of web/ …")
-    _run([_npm(environment), "ci", "--silent", "--no-audit", "--no-fund"], web, environment)
+    try:
+        _run([_npm(environment), "ci", "--ignore-scripts", "--silent", "--no-audit", "--no-fund"], web, environment)
+    except PageUnfit as error:
+        raise NodeMissing(str(error)) from error
     done.write_text(lock)
 
 
@@ -144,9 +154,12 @@ def node_environment(root: Path) -> Mapping[str, str]:
 def _install_node(root: Path, folder: Path, programs: Path) -> None:
     print(f"Installing Node into {folder.name} …")
     pins = root / "tools/node-requirements.txt"
-    _run([sys.executable, "-m", "venv", str(folder)], root, os.environ)
     pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, "--require-hashes", "--requirement", str(pins)], root, os.environ)
+    try:
+        _run([sys.executable, "-m", "venv", str(folder)], root, os.environ)
+        _run([*pip, "--require-hashes", "--requirement", str(pins)], root, os.environ)
+    except PageUnfit as error:
+        raise NodeMissing(str(error)) from error
 
 
 def node_version(program: str) -> tuple[int, ...]:

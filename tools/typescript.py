@@ -8,6 +8,7 @@ A method is named after what follows its resource in the address (`cancel`, `log
 operation (`list`, `create`); NAMES has the exceptions, and two of one name stop the generator.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ NAMES = {
     "sign_out_everywhere": "signOutEverywhere",
     "count_campaign_audience": "count",
     "count_segment_audience": "count",
+    "resolve_items": "resolveMany",
+    "update_own_user": "updateUser",
 }
 """Methods whose name does not follow from their address."""
 BY_HAND = frozenset({"import_contacts", "trace_run"})
@@ -135,6 +138,7 @@ def operations_of(api: Described) -> list[Operation]:
 def make_schema(api: Described) -> str:
     """Return `schema.ts`."""
     operations = operations_of(api)
+    _require_components(api)
     types = (_component(name, schema) for name, schema in sorted(api["components"]["schemas"].items()))
     parts = [
         HEAD,
@@ -145,6 +149,13 @@ def make_schema(api: Described) -> str:
     ]
     table = "\n".join(_entry(one) for one in operations)
     return "\n".join(parts) + f"export interface Operations {{\n{table}\n}}\n" + _sets(operations)
+
+
+def _require_components(api: Described) -> None:
+    """Raise if the description refers to what it does not describe: no client could be compiled."""
+    named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(api)))
+    if lost := sorted(named - api["components"]["schemas"].keys()):
+        raise ValueError(f"the description of the API lacks {', '.join(lost)}: add them to GIVEN in http/openapi.py")
 
 
 def _component(name: str, schema: Described) -> str:

@@ -19,6 +19,7 @@ export default defineConfig({
     sourcemap: false,
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    rolldownOptions: { input: ["index.html", "docs.html"] },
     modulePreload: { polyfill: false },
   },
   server: { proxy: Object.fromEntries(asked.map((path) => [path, { target: api, changeOrigin: true }])) },

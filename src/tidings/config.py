@@ -20,6 +20,8 @@ from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.queue import Lane
 from tidings.domain.flow.retry import OUTAGE_PATIENCE
 from tidings.domain.messages import shown_number
+from tidings.domain.people.oidc import OidcLogin, read_login
+from tidings.domain.people.region import read_region
 from tidings.domain.workspace_patterns import workspace_patterns
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -44,7 +46,6 @@ _INJECTED = re.compile(
     r"(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
 _PAGE_URL = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
-_REGION = re.compile(r"[A-Z]{2}")
 _INJECTED_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 
 
@@ -111,6 +112,7 @@ class Config:
     public_url: str | None = None
     session_idle_hours: float = 24
     session_hours: float = 336
+    oidc: Mapping[str, OidcLogin] = field(default_factory=dict, repr=False)
     log_format: LogFormat = LogFormat.CONSOLE
 
 
@@ -247,10 +249,10 @@ def _path(source: str, value: object) -> Path:
 
 
 def _region(source: str, value: object) -> str:
-    region = str(value).strip().upper()
-    if not _REGION.fullmatch(region):
-        raise ConfigInvalid(f"{source} is {value!r}; write a country's two letters, like DE")
-    return region
+    try:
+        return read_region(str(value))
+    except ValueError as error:
+        raise ConfigInvalid(f"{source} is {value!r}; {error}") from None
 
 
 def _page_url(source: str, value: object) -> str:
@@ -344,15 +346,29 @@ def _provider_concurrency(source: str, value: object) -> Mapping[str, int]:
 
 def _connect(source: str, value: object) -> Mapping[str, Mapping[str, object]]:
     """Tables by the names of connections, or the same as JSON; what a value says is not repeated: it may be a key."""
-    like = 'a table [connect.NAME] for each, or JSON like {"resend-eu": {"provider": "resend"}}'
+    return _tables(source, value, "connections", "connect.NAME", '{"resend-eu": {"provider": "resend"}}')
+
+
+def _tables(source: str, value: object, what: str, table: str, like: str) -> Mapping[str, Mapping[str, object]]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
             value = None
     if not isinstance(value, Mapping) or not all(isinstance(one, Mapping) for one in value.values()):
-        raise ConfigInvalid(f"{source} describes no connections: write {like}")
+        raise ConfigInvalid(f"{source} describes no {what}: write a table [{table}] for each, or JSON like {like}")
     return {str(name): dict(one) for name, one in value.items()}
+
+
+def _oidc(source: str, value: object) -> Mapping[str, OidcLogin]:
+    """Tables by the names of logins, or the same as JSON; what a value says is not repeated: it may be a secret."""
+    found: dict[str, OidcLogin] = {}
+    for name, one in _tables(source, value, "logins", "oidc.NAME", '{"company": {"issuer": "https://…"}}').items():
+        try:
+            found[name] = read_login(name, one)
+        except ValueError as error:
+            raise ConfigInvalid(f"{source}: {name!r} {error}") from error
+    return found
 
 
 def _outage_hours(source: str, value: object) -> Mapping[Lane, float]:
@@ -425,5 +441,6 @@ _READERS: Mapping[str, Callable[[str, object], object]] = {
     "public_url": _page_url,
     "session_idle_hours": _number(0.01, 8_760),
     "session_hours": _number(0.01, 8_760),
+    "oidc": _oidc,
     "log_format": _choice(LogFormat),
 }

@@ -33,7 +33,7 @@ READING_PATH = [
     ),
     *("kernel/flow/deliver.py", "kernel/flow/finalize.py", "kernel/flow/release.py"),
 ]
-READING_LINES = 1_715
+READING_LINES = 1_720
 FILE_LINES = 450
 LONGER_FILES: dict[str, int] = {}
 FUNCTION_LINES = 40

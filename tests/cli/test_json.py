@@ -28,6 +28,7 @@ from tidings.providers.fake import FakeProvider
 from tidings.views.campaigns import AudienceCount, Campaign
 from tidings.views.connections import ConnectionTest, ProviderConnection, ProviderKindView
 from tidings.views.contacts import Contact, ErasedAddress, Imported
+from tidings.views.drafts import Drafted, ListedDraft, Publication
 from tidings.views.enrollments import ChangedEnrollments, EnrolledCounts, Enrollment, StepLog, Why
 from tidings.views.events import Event, Explained
 from tidings.views.executions import Execution, LogLine, Replay, StartedExecution
@@ -48,6 +49,7 @@ from tidings.views.sequences import Sequence as SequenceShape
 from tidings.views.sequences import Step
 from tidings.views.simulations import Simulation
 from tidings.views.templates import NamedTemplate, TemplatePreview, TemplateVersion
+from tidings.views.users import User, UserLink
 from tidings.views.view import View
 from tidings.views.workflows import Workflow, WorkflowVersion
 from tidings.views.workspaces import TenantSettings, WorkspaceSettings
@@ -191,6 +193,12 @@ async def look_at_workflows(tour: Tour, provider: FakeProvider) -> None:
     tour.group("dead-letters replay --all --dry-run", "dead-letters replay --all", like=Replay)
     provider.answer = Accepted("m-1")
     await tour.beside_a_worker("executions", "watch", ids[2], like=Execution)
+    tour("workflows", "draft", "save", "welcome.yaml", like=Drafted)
+    tour.group("workflows draft list", like=ListedDraft)
+    tour.group("workflows draft show welcome", like=Drafted)
+    tour.group("workflows draft publish welcome", like=Publication)
+    tour("workflows", "draft", "save", "welcome.yaml")
+    tour("workflows", "draft", "delete", "welcome", "--yes")
     tour("workflows", "deactivate", "welcome")
     tour("workflows", "delete", "welcome", "--yes")
 
@@ -352,7 +360,17 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("functions", "hosts", like=FunctionHost)
     tour("functions", "reset", "f.example:443")
     tour("functions", "delete", "send")
-    tour("workspaces", "set", "--weight", "5", "--allow-private", "10.0.0.0/8", like=WorkspaceSettings)
+    tour(
+        "workspaces",
+        "set",
+        "--weight",
+        "5",
+        "--allow-private",
+        "10.0.0.0/8",
+        "--phone-region",
+        "DE",
+        like=WorkspaceSettings,
+    )
     tour("workspaces", "show", like=WorkspaceSettings)
     tour("workspaces", "list", like=WorkspaceSettings)
     tour("tenants", "set", "acme", "--weight", "5", like=TenantSettings)
@@ -368,6 +386,16 @@ async def look_at_the_rest(tour: Tour, _: FakeProvider) -> None:
     tour("verify")
 
 
+async def look_at_people(tour: Tour, provider: FakeProvider) -> None:
+    tour("users", "invite", "ada@example.com", "--name", "Ada", "--role", "reader", like=UserLink)
+    tour("users", "list", like=User)
+    for what in ("show", "update", "disable", "enable"):
+        tour("users", what, "ada@example.com", like=User)
+    tour("users", "link", "ada@example.com", like=UserLink)
+    tour("users", "sign-out", "ada@example.com")
+    tour("users", "remove", "ada@example.com", "--yes")
+
+
 SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], frozenset[str]]] = {
     "workflows": (look_at_workflows, frozenset(["workflows", "trigger", "executions", "dead-letters"])),
     "campaigns": (look_at_campaigns, frozenset(["campaigns", "runs", "outbox"])),
@@ -376,6 +404,7 @@ SUBJECTS: Mapping[str, tuple[Callable[[Tour, FakeProvider], Awaitable[None]], fr
     "rules": (look_at_rules_and_events, frozenset(["rules", "events"])),
     "simulations": (look_at_simulations, frozenset(["simulate"])),
     "parts of messages": (look_at_parts_of_messages, frozenset(["senders", "templates"])),
+    "people": (look_at_people, frozenset(["users"])),
     "what happens": (look_at_what_happens, frozenset(["overview", "failures"])),
     "administration": (
         look_at_the_rest,

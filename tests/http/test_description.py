@@ -26,6 +26,13 @@ SOON = ("--phases", "examples,fuzzing", "--max-examples", "3")
 LONG = ("--phases", "examples,coverage,fuzzing", "--max-examples", "30")
 THOROUGHLY = LONG if "TIDINGS_TEST_API" in os.environ else SOON
 """`make test-api` tries every boundary of every field, which takes some minutes."""
+SETTINGS = """
+# Whatever stands there may be an external id, `bulk` and `crm-1/export` too: more methods are answered than are listed.
+[[operations]]
+include-path-regex = "^/v1/contacts/"
+checks.unsupported_method.enabled = false
+checks.allow_header_conformance.enabled = false
+"""
 
 
 def described(app: FastAPI) -> list[tuple[str, str, dict[str, Any]]]:
@@ -192,6 +199,7 @@ async def test_schemathesis_finds_nothing(
     engine: Engine, config: Config, admin: Person, workflow: UUID, tmp_path: Path
 ) -> None:
     await start(engine)
+    (tmp_path / "schemathesis.toml").write_text(SETTINGS)
     async with listening(engine, config) as url:
         # Made at the first look, which on a busy machine takes longer than schemathesis waits for it.
         async with httpx2.AsyncClient(timeout=CHECKED_FOR_SECONDS) as http:

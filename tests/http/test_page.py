@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from tidings.config import Config
 from tidings.engine import Engine
 from tidings.http.app import create_app
-from tidings.http.page import NONCE, Page
+from tidings.http.page import NONCE, PageRoute
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Encoding": "gzip"}
 INDEX = f'<!doctype html><meta name="csp-nonce" content="{NONCE}"><div id="root"></div>'
@@ -25,6 +25,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "index.html").write_text(INDEX)
     (tmp_path / "frame.html").write_text("<!doctype html><title>Message</title>")
     (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "docs.html").write_text("<!doctype html>")
     (tmp_path / "sources.sha256").write_text("0")
     (tmp_path / "assets/index-1a.js").write_bytes(SCRIPT)
     (tmp_path / "assets/index-1a.js.gz").write_bytes(gzip.compress(SCRIPT))
@@ -37,7 +38,7 @@ def app(engine: Engine, config: Config, folder: Path) -> FastAPI:
 
 
 def with_page(app: FastAPI, folder: Path) -> FastAPI:
-    app.router.routes[:] = [*(one for one in app.router.routes if not isinstance(one, Page)), Page(folder)]
+    app.router.routes[:] = [*(one for one in app.router.routes if not isinstance(one, PageRoute)), PageRoute(folder)]
     return app
 
 
@@ -130,7 +131,13 @@ async def test_the_frame_of_messages_has_no_origin_and_no_network(http: httpx2.A
 
 
 async def test_what_the_build_keeps_for_itself_is_not_served(http: httpx2.AsyncClient) -> None:
-    for path in ["/manifest.json", "/sources.sha256", "/assets/index-1a.js.gz", "/assets/../index.html.gz"]:
+    for path in [
+        "/manifest.json",
+        "/docs.html",
+        "/sources.sha256",
+        "/assets/index-1a.js.gz",
+        "/assets/../index.html.gz",
+    ]:
         assert (await http.get(path)).status_code == 404
 
 

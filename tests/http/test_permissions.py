@@ -36,7 +36,14 @@ EVERYBODY = frozenset(Role) - {Role.PUBLISHABLE}
 READER = Role.READER
 NOBODY: frozenset[Role] = frozenset()
 """What is about people who sign in, whatever key comes along; tests/http/test_sessions.py has them do it."""
-WITHOUT_A_KEY = {"get_sign_in": 200, "sign_in": 401, "redeem_link": 401, "get_health": 200}
+WITHOUT_A_KEY = {
+    "get_sign_in": 200,
+    "sign_in": 401,
+    "redeem_link": 401,
+    "get_health": 200,
+    "start_oidc": 404,
+    "finish_oidc": 404,
+}
 ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
@@ -56,7 +63,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
     **dict.fromkeys(
         [
             *("get_session", "update_own_user", "sign_out", "list_sessions", "sign_out_everywhere"),
-            *("get_sign_in", "sign_in", "redeem_link"),
+            *("get_sign_in", "sign_in", "redeem_link", "start_oidc", "finish_oidc"),
         ],
         NOBODY,
     ),

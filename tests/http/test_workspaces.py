@@ -16,10 +16,13 @@ async def test_an_operator_sets_what_another_tenant_sees_and_its_history_says_so
     operator = await person(engine, http, Role.OPERATOR)
 
     changed = await operator.ask("PATCH", PATH, json={"weight": 7, "privateAddresses": ["10.1.2.3/16", "Fn.Internal"]})
+    region = await operator.ask("PATCH", PATH, json={"phoneRegion": "de"})
+    refused = await operator.ask("PATCH", PATH, json={"phoneRegion": "D1"})
     await operator.ask("PATCH", f"/v1/tenants/{OTHER_TENANT.tenant}", json={"weight": 9})
     kept = await operator.ask("PATCH", PATH, json={"weight": 8})
     history = await engine.access.audit(caller(OTHER_TENANT))
 
+    assert (region.json()["phoneRegion"], refused.status_code) == ("DE", 422)
     assert changed.json()["privateAddresses"] == ["10.1.0.0/16", "fn.internal"]
     assert {key: kept.json()[key] for key in ("weight", "tenantWeight", "privateAddresses")} == {
         "weight": 8,
@@ -29,6 +32,7 @@ async def test_an_operator_sets_what_another_tenant_sees_and_its_history_says_so
     lines = [(line.subject_kind, line.event, dict(line.detail)) for line in history.items]
     assert sorted(lines, key=str) == [
         ("tenant", "set", {"weight": 9}),
+        ("workspace", "set", {"phoneRegion": "DE"}),
         ("workspace", "set", {"weight": 7, "privateAddresses": ["10.1.0.0/16", "fn.internal"]}),
         ("workspace", "set", {"weight": 8}),
     ]

@@ -162,7 +162,8 @@ async def frozen_in_call(engine: Engine, provider: FakeProvider, calls: int = 1)
 async def listening(engine: Engine) -> AsyncIterator[None]:
     """A worker that hears what others are told, from the beginning of the block on."""
     hears = asyncio.Event()
-    task = asyncio.create_task(listen(engine.kernel.db, engine.kernel.stops, lambda _: hears.set()))
+    kernel = engine.kernel
+    task = asyncio.create_task(listen(kernel.db, kernel.stops, kernel.connections, lambda _: hears.set()))
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             await hears.wait()

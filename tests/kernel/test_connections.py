@@ -1,19 +1,22 @@
 """A workspace sends through connections of its own, and every worker has them within seconds."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
 
 from tests.conftest import ManualClock
 from tests.kernel.connection_scenes import KEY, Outside, connect, engine_with
-from tests.kernel.scenes import Sql, deploy, email, graph, row, start, work
+from tests.kernel.scenes import Sql, deploy, email, graph, listening, row, start, until, work
 from tests.stored import TESTER
 from tidings.domain.caller import Caller
 from tidings.domain.errors import ChannelNotReady, Conflict, FieldsInvalid, NotFound
 from tidings.domain.flow.ids import Workspace
 from tidings.domain.flow.outcome import Rejected, Unknown
 from tidings.engine import Engine
+from tidings.kernel.connecting import RemovedConnection, read_connections, serve_connections
 from tidings.kernel.presence import services_of
 from tidings.providers.fake import FakeProvider
 from tidings.storage.database import Database
@@ -93,6 +96,39 @@ async def test_another_worker_has_a_connection_and_its_changes_within_seconds(
 
         assert outside.recipients("second") == ["ada@example.com"]
         assert len(outside.recipients("first")) == 1
+
+
+async def test_a_worker_that_listens_hears_of_a_changed_connection_at_once(
+    db: Database, clock: ManualClock, engine: Engine, outside: Outside
+) -> None:
+    async with engine_with(db, clock, outside) as worker, listening(worker):
+        await work(worker)
+        await connect(engine, "first")
+        await until(lambda: worker.kernel.connections.is_stale(clock.time))  # although no time has passed
+        await start(engine)
+        await work(worker)
+
+    assert outside.recipients("first") == ["ada@example.com"]
+
+
+async def test_what_stood_for_a_removed_connection_is_let_go_of_and_made_again_when_needed(
+    engine: Engine, clock: ManualClock
+) -> None:
+    kernel = engine.kernel
+    made = await connect(engine, "first", limits={"concurrency": 2})
+    await start(engine)
+    await work(engine)
+    object.__setattr__(kernel, "limits", replace(kernel.limits, lease=timedelta(), lease_margin=timedelta(seconds=0.1)))
+    await engine.connections.delete(TESTER, made.id)
+    await read_connections(kernel, clock.time)
+    [name] = [one for one in kernel.providers if one.startswith("outside/")]
+    assert isinstance(kernel.providers[name], RemovedConnection)
+
+    await until(lambda: name not in kernel.providers)
+
+    assert name not in kernel.slots
+    await serve_connections(kernel, [name], clock.time)
+    assert isinstance(kernel.providers[name], RemovedConnection)
 
 
 async def test_a_disabled_connection_sends_nothing_until_it_is_enabled(

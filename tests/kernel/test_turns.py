@@ -19,7 +19,8 @@ from tidings.engine import Engine, Trigger
 from tidings.kernel.calls.weights import Weights
 from tidings.kernel.flow import turns
 from tidings.kernel.flow.claim import claim_due
-from tidings.kernel.process.claim_turns import LaneTurns
+from tidings.kernel.process import claim_turns
+from tidings.kernel.process.claim_turns import DueWork, LaneTurns
 from tidings.kernel.process.in_hand import AT_ONCE, LONG_SECONDS, InHand
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -235,3 +236,16 @@ async def test_what_crashed_is_claimed_alone_by_turns_too(engine: Engine, clock:
     rows = await claimed(engine, 1, limit=10)
 
     assert rows.total() == 1
+
+
+def test_rule_19_who_has_work_is_looked_up_again_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who came since without a notification waits no longer than that."""
+    work, time = DueWork(), 100.0
+    monkeypatch.setattr(claim_turns, "monotonic", lambda: time)
+    assert work.is_old
+
+    work.learn({1: 5.0}, None, seconds=0.001)
+    assert not work.is_old
+
+    time += claim_turns.LOOK_AGAIN_SECONDS
+    assert work.is_old

@@ -14,6 +14,7 @@ _FENCE = re.compile(r"(?:q|queue|o)\.(?:marked_)?fence (?:=|<>) (?:\w\.|:)(?:mar
 _CONFORMANCE = ("tests/model/test_conformance.py",)
 _OF_RUNS = ("tests/model/test_conformance_of_runs.py",)
 _TESTS: dict[str, tuple[str, ...]] = {
+    "move_items": ("tests/kernel/test_failover.py::test_only_what_cannot_have_arrived_moves_and_only_under_its_lease",),
     "pace_items": (
         "tests/resources/test_campaigns.py"
         "::test_rule_2_an_item_gets_another_time_only_under_the_lease_and_before_its_first_call",

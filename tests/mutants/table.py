@@ -42,6 +42,11 @@ def providers(name: str, *tests: str) -> tuple[str, ...]:
     return _tests(f"tests/providers/test_{name}.py", tests)
 
 
+def vendor(name: str) -> tuple[str, ...]:
+    """The tests of one vendor's provider."""
+    return (f"tests/providers/vendors/test_{name}.py",)
+
+
 def _tests(file: str, tests: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{file}::test_{test}" for test in tests) or (file,)
 
@@ -577,20 +582,26 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("keys-buy-credit", "if key.left >= 1 and tenant.left > -most:", "if key.left >= 1:"),
         ("nothing-kept-for-a-key", "if key.left >= 1 and tenant.left > -most:", "if False:"),
     ],
-    ("tenants: wrong keys", "http/guesses.py", security("guessed_keys")): [
+    ("tenants: wrong keys", "http/tries.py", security("guessed_keys")): [
         ("wrong-keys-of-an-address", "tries.left < 1 or self._all.left < 1", "self._all.left < 1"),
         ("wrong-keys-of-all", "tries.left < 1 or self._all.left < 1", "tries.left < 1"),
-        ("right-key-locked-out", " or await self._engine.access.may_be_live(secret):", ":"),
+    ],
+    ("tenants: wrong keys", "http/guesses.py", security("guessed_keys")): [
+        ("right-key-locked-out", " or await known.may_be_live(secret):", ":"),
     ],
     ("tenants: the operator", "domain/roles.py", ("tests/http/test_permissions.py",)): [
         (
             "administrator-makes-operators",
-            "made is not Role.OPERATOR or may(role, Permission.OPERATE_INSTALLATION)",
-            "made is made",
+            "Role.OPERATOR not in given or may(roles, Permission.OPERATE_INSTALLATION)",
+            "given is given",
         ),
     ],
     ("tenants: the operator", "http/access.py", security("operational_numbers")): [
-        ("everybody-is-the-operator", "return may(self.identity.role, Permission.OPERATE_INSTALLATION)", "return True"),
+        (
+            "everybody-is-the-operator",
+            "return may(self.identity.roles, Permission.OPERATE_INSTALLATION)",
+            "return True",
+        ),
     ],
     ("awake", "kernel/templates.py", ("tests/security/test_awake.py",)): [
         ("no-budget-for-templates", "_markup(sources) > MOST_MARKUP_CHARS:", "False:"),
@@ -634,11 +645,127 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("sealed secrets", "storage/sql/reseal.sql", ("tests/security/test_rotation.py",)): [
         ("what-was-set-meanwhile-is-lost", " and {sealed_column} = :sealed", " and (true or :sealed is null)"),
     ],
+    ("people", "http/session_cookie.py", security("sessions")): [
+        ("change-without-csrf", "if not hmac.compare_digest(given", "if False and not hmac.compare_digest(given"),
+        ("cookie-for-any-page", "if urlsplit(origin).netloc not in", "if False and urlsplit(origin).netloc not in"),
+        ("cookie-of-a-neighbour", "return SECURE_COOKIE if is_secure(request) else COOKIE", "return COOKIE"),
+        ("one-csrf-token-for-all", "hmac.digest(token.encode()", 'hmac.digest(b"one"'),
+    ],
+    ("people", "http/sessions.py", security("sessions")): [
+        (
+            "sign-in-by-any-page",
+            "check_origin(request, api_of(request).people)\n    with api_of(request)"
+            ".sign_in_tries.spending(request.scope, f",
+            "with api_of(request).sign_in_tries.spending(request.scope, f",
+        ),
+    ],
+    ("people", "http/sign_in_tries.py", security("sessions")): [
+        ("any-number-of-tries", "if kept.take(tries):", "if kept.take(tries) or True:"),
+    ],
+    ("people", "http/users.py", security("sessions")): [
+        ("administrator-manages-operators", "if not may_give(", "if False and not may_give("),
+    ],
+    ("people", "http/access.py", security("sessions")): [
+        (
+            "stream-outlives-its-session",
+            "return found is None or not may(found.roles",
+            "return False and not may(found.roles",
+        ),
+    ],
+    ("people", "resources/sessions.py", security("sessions")): [
+        ("session-from-before-lasts", "        if browser.before:\n", "        if False and browser.before:\n"),
+        (
+            "unknown-address-costs-nothing",
+            "is_right = await self._passwords",
+            "is_right = found is not None and await self._passwords",
+        ),
+        ("link-works-twice", "if await users.use_link(tx, digest=digest, now=now) is None:", "if False:"),
+        (
+            "reset-keeps-sessions",
+            "await sessions.end_sessions(tx, tenant=tenant, user_id=id)\n\n\ndef _administers",
+            "pass\n\n\ndef _administers",
+        ),
+        ("reset-without-a-password", "if given.password is None and needs_password:", "if False:"),
+    ],
+    ("people", "resources/users.py", security("sessions")): [
+        ("promotion-keeps-links", "(_operates(workspaces) and not is_operator(before))", "False"),
+        ("changes-are-not-noticed", "        self.memory.forget()\n", ""),
+    ],
+    ("people", "resources/session_memory.py", security("sessions")): [
+        ("any-workspace-opens", "if named is None or named not in self.roles:", "if named is None:"),
+    ],
+    ("people", "domain/people/users.py", security("sessions")): [
+        ("letters-of-others", "if any(not one.isascii()", "if False and any(not one.isascii()"),
+    ],
+    ("people", "resources/passwords.py", security("sessions")): [
+        ("any-number-of-hashes", "AT_ONCE = 2", "AT_ONCE = 2_000"),
+    ],
+    ("people", "storage/sql/sessions.sql", (*security("sessions"), "tests/http/test_sessions.py")): [
+        ("idle-session-lasts", "s.expires_at > :now and s.used_at + s.idle_after > :now", "s.expires_at > :now"),
+        ("disabled-person-stays", " and u.disabled_at is null;", ";"),
+    ],
+    ("people", "storage/sql/users.sql", security("sessions")): [
+        (
+            "old-link-is-found",
+            "where link_hash = :digest and link_expires_at > :now and disabled_at is null\nreturning",
+            "where link_hash = :digest\nreturning",
+        ),
+    ],
+    ("people", "http/oidc.py", ("tests/http/test_oidc.py",)): [
+        (
+            "answer-to-another-sign-in",
+            "if not hmac.compare_digest(flow.state",
+            "if False and not hmac.compare_digest(flow.state",
+        ),
+        ("sent-to-another-site", 'given[1:2] in ("/", "\\\\")', "False"),
+        ("another-issuer-answers", "if iss is not None and iss != issuer.login.issuer:", "if False:"),
+    ],
+    ("people", "http/id_tokens.py", ("tests/http/test_oidc.py",)): [
+        ("any-algorithm", "if not any(_is_signed(", "if False and not any(_is_signed("),
+        ("token-of-another-issuer", 'claims.get("iss") != issuer', "False"),
+        ("token-for-another-client", "client_id not in clients", "False"),
+        ("token-of-another-sign-in", 'claims.get("nonce") != nonce', "False"),
+        ("token-that-is-past", "ends + CLOCK_SECONDS <= at", "False"),
+        ("unverified-address", 'or claims.get("email_verified") is not True', ""),
+    ],
     ("hours", "domain/campaigns/campaign.py", domain("campaign")): [
         ("second-of-two-hours", "        return earlier\n", "        return later\n"),
     ],
     ("hours", "domain/sequences/step_time.py", domain("sequence")): [
         ("second-of-two-hours-of-a-step", "local.time().replace(fold=0)", "local.time().replace(fold=1)"),
+    ],
+    ("vendors", "providers/vendors/fcm.py", vendor("fcm")): [
+        ("fcm-keeps-a-token-that-is-gone", "return Rejected(reason, is_gone=True)", "return Rejected(reason)"),
+        ("fcm-internal-is-a-refusal", 'case "INTERNAL" | "UNSPECIFIED_ERROR":', 'case "NEVER":'),
+    ],
+    ("vendors", "providers/vendors/vonage.py", vendor("vonage")): [
+        ("vonage-half-a-message-is-a-refusal", "if len(refused) < len(parts):", "if False:"),
+    ],
+    ("vendors", "providers/vendors/whatsapp_cloud.py", vendor("whatsapp_cloud")): [
+        ("whatsapp-doubt-is-a-refusal", "if code in _UNCERTAIN or answer.is_success:", "if answer.is_success:"),
+    ],
+    ("vendors", "domain/flow/hosts.py", kernel("webhook_hosts")): [
+        (
+            "one-receiver-rests-all",
+            "(channel is Channel.FUNCTION or isinstance(provider, HasHosts))",
+            "channel is Channel.FUNCTION",
+        ),
+    ],
+    ("vendors", "kernel/gate/outages.py", kernel("webhook_hosts")): [
+        ("silent-receivers-never-rest", "if call.item.channel in HOSTED_CHANNELS:", "if False:"),
+    ],
+    ("connections: limits", "kernel/gate/limits.py", kernel("connection_limits")): [
+        ("limits-are-not-asked", "return not self._kernel.connections.is_empty", "return False"),
+    ],
+    ("content: templates", "resources/templates.py", resources("templates")): [
+        ("a-used-template-is-deleted", "if shown.users:", "if False:"),
+        ("drafts-use-nothing", "if id not in keeping]", "if False]"),
+    ],
+    ("content: numbers", "kernel/flow/plan.py", resources("phone_regions")): [
+        ("a-workspaces-country-is-not-asked", "with NumbersOf(kernel.regions.of(case.loaded.workspace)):", "if True:"),
+    ],
+    ("content: numbers", "resources/contact_import.py", resources("phone_regions")): [
+        ("an-import-knows-no-country", "with self._numbers:", "if True:"),
     ],
 }
 

@@ -284,6 +284,31 @@ async def test_a_campaign_takes_the_newest_and_a_run_keeps_it(
     assert [one["html"] for one in await sent(engine, provider)] == ["<i>changed</i>"]
 
 
+async def test_a_sequences_draft_keeps_a_template_from_being_deleted(engine: Engine) -> None:
+    footer = await write(engine, "footer", "by us", format="text")
+    await write(engine, "page", "<i>{{ content }}</i>{% render 'footer' %}", kind="layout")
+    first = {"dayOffset": 0, "channel": "email", "subject": "{% render 'footer' %}", "content": "x"}
+    laid_out = {"dayOffset": 0, "channel": "email", "content": {"html": "<p>x</p>", "layout": "page"}}
+    drip = await engine.sequences.create(ANN, "drip", steps=[first])
+    await engine.sequences.create(ANN, "other", steps=[laid_out])
+
+    users = (await engine.templates.find(HOME, "footer")).users or ()
+    with pytest.raises(Conflict, match="is used by sequence 'drip', sequence 'other'"):
+        await engine.templates.delete(ANN, footer.id)
+    await engine.sequences.update(ANN, drip.id, status=SequenceStatus.ACTIVE)
+    published = (await engine.templates.find(HOME, "footer")).users or ()
+
+    assert [(str(one.kind), one.name, one.version) for one in users] == [
+        ("sequence", "drip", None),
+        ("sequence", "other", None),
+        ("template", "page", None),
+    ]
+    assert [(one.name, one.version) for one in published if str(one.kind) == "sequence"] == [
+        ("drip", 1),
+        ("other", None),
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "place", "message"),
     [

@@ -32,6 +32,7 @@ OF_A_TENANT = {"api_keys", "audit_log", "tenants", "users", "memberships", "sess
 OF_A_WORKSPACE = {
     *("workflows", "workflow_versions", "sequences", "sequence_steps", "functions", "contacts", "contact_tags"),
     *("workspaces", "signing_secrets", "connections", "templates", "template_versions", "senders", "default_senders"),
+    *("workflow_drafts", "call_counts"),
     *("segments", "executions", "execution_log", "campaigns", "runs", "jobs", "rules", "events", "outbox", "attempts"),
     "call_counts",
 }

@@ -67,6 +67,7 @@ SAY_NOTHING = {
     *("forget_sessions", "note_sign_in"),
 }
 """Statements that return no rows; what they change is looked at."""
+DRAFT = {"subject": "Hi", "body": "News", "sender": "same"}
 RENDERS = "{% render 'same' %}"
 FLOW = {
     "entryNodeId": "hello",
@@ -108,7 +109,7 @@ async def fill(engine: Engine, home: Workspace) -> None:
     await engine.drafts.create(ann, "begun", FLOW)
     for key, to in (("k1", "ada@example.com"), ("k2", "refused@example.com")):
         await engine.executions.trigger(ann, "same", {"to": to}, key, contact_id=ada, correlated=True)
-    drip = await engine.sequences.create(ann, "same", {}, [{"dayOffset": 0, "channel": "email", "content": "Hi"}])
+    drip = await engine.sequences.create(ann, "same", {}, [{"dayOffset": 0, "channel": "email", "content": DRAFT}])
     await engine.sequences.update(ann, drip.id, status=SequenceStatus.ACTIVE)
     await engine.enrollments.enroll(ann, drip.id, ada)
     segment = await engine.segments.create(ann, {"name": "same", "audience": {"tag": "vip"}})

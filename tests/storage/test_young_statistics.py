@@ -52,6 +52,7 @@ WHOLE = {
     ),
     "sum_doubt_of_runs": "walks through what is in doubt, here a fifth of all items",
     "count_live_by_version": "counts what a workspace has in the queue, here as much as has ended",
+    **dict.fromkeys(("look_at_own_queue", "count_own_failures"), "counts up to a limit, here all that there is"),
     "list_live_executions": "walks through what is in the queue, here as much as has ended",
     **dict.fromkeys(("count_reachable", "count_audience_lacking"), "counts an audience, here every contact"),
     "list_unplanned_lists": "looks at every run of a workspace",
@@ -63,6 +64,7 @@ WHOLE = {
     "find_due_workspaces": "reads the queue, whose statistics are looked after (kernel/planner.py)",
 }
 """What may touch more, and why."""
+ITEM_STATES = ["queued", "sent", "failed"]
 EMPTY = {
     *("load_unrouted_events", "find_leased", "list_shown_tests", "reread_claim", "reread_reserved"),
     *(
@@ -177,6 +179,8 @@ async def values_here(sql: Sql) -> Values:
         "version_id": [FIRST],
         "most": [100],
         "hashes": [[bytes(32)]],
+        "workspace_hash": [HOME.hash],
+        "lanes": [[0, 1, 2, 3]],
     }
     own: dict[str, Mapping[str, Sequence[object]]] = {
         "read_audience": {"after": [0]},
@@ -188,6 +192,12 @@ async def values_here(sql: Sql) -> Values:
         "list_enrollments_of_contact": {"workflow_id": [None]},
         "list_outbox_of_contact": owned,
         "list_outbox_in_doubt": owned,
+        # Every run with every state: which of its items has which is told by no order.
+        "list_outbox_of_run_by_status": {
+            "run_id": [run for run in ids["run_id"] for _ in ITEM_STATES],
+            "status": ITEM_STATES * len(ids["run_id"]),
+        },
+        "list_job_history": {"job_id": [None]},
         "list_failed_attempts": {"ids": [ids["item_id"]]},
         **dict.fromkeys(("seek_contacts", "seek_executions", "seek_events", "seek_items", "seek_audit"), slices),
     }

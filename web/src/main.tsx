@@ -1,3 +1,6 @@
+// First, so that its order of layers stands before every other style.
+import "./ui/tokens.css";
+import "./ui/base.css";
 import { setNonce } from "get-nonce";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -5,8 +8,6 @@ import { App } from "./app";
 import { listenForKeys } from "./shell/keys";
 import { cspNonce } from "./shell/nonce";
 import { applyTheme } from "./shell/theme";
-import "./ui/tokens.css";
-import "./ui/base.css";
 
 applyTheme();
 setNonce(cspNonce());

@@ -26,6 +26,7 @@ import type {
   CreatedKey,
   CurrentSession,
   Drafted,
+  DraftedSequence,
   EnrolledContact,
   Enrollment,
   ErasedAddress,
@@ -33,6 +34,9 @@ import type {
   Execution,
   ExecutionPath,
   Explained,
+  Failure,
+  FailureGroups,
+  FailureReplay,
   FunctionAddress,
   FunctionHost,
   GivenCampaign,
@@ -43,6 +47,7 @@ import type {
   GivenContact,
   GivenContactPreview,
   GivenContacts,
+  GivenCount,
   GivenDefinition,
   GivenDeploy,
   GivenEnrolling,
@@ -51,11 +56,14 @@ import type {
   GivenEnrollmentStatuses,
   GivenErasure,
   GivenEvent,
+  GivenFailureReplay,
   GivenFunction,
   GivenKey,
+  GivenManyResolutions,
   GivenMessagePreview,
   GivenNamedTrigger,
   GivenPreview,
+  GivenPublication,
   GivenRedeem,
   GivenReplay,
   GivenResolution,
@@ -74,6 +82,7 @@ import type {
   GivenTest,
   GivenTrigger,
   GivenTriggers,
+  GivenUnsavedPreview,
   GivenUser,
   GivenWorkflow,
   GivenWorkflowSimulation,
@@ -89,6 +98,7 @@ import type {
   LogLine,
   NamedSender,
   NamedTemplate,
+  NewDraft,
   NewSigningSecret,
   NewTemplate,
   NodeTypes,
@@ -102,9 +112,11 @@ import type {
   PublishedVersion,
   Replay,
   Resolved,
+  ResolvedItems,
   Retry,
   Rule,
   Run,
+  SavedDraft,
   Segment,
   Sequence,
   SignInWays,
@@ -138,6 +150,31 @@ export class OverviewResource extends Resource {
    */
   get(query: Query<"GET /v1/overview"> = {}, options: Options = {}): Promise<Overview> {
     return this.http.call("GET /v1/overview", { ...options, query });
+  }
+}
+
+/** `failures`: what is under /v1/failures. */
+export class FailuresResource extends Resource {
+  /**
+   * What failed, grouped by its error without numbers, ids, addresses and quoted values; the latest first.
+   * Executions that failed, and messages of campaigns, of events, and of executions that went on without them.
+   */
+  list(query: Query<"GET /v1/failures"> = {}, options: Options = {}): Promise<FailureGroups> {
+    return this.http.call("GET /v1/failures", { ...options, query });
+  }
+
+  /** The failures of one group, the latest first; a page may be short although another follows it. */
+  items(id: string, query: Query<"GET /v1/failures/{id}/items"> = {}, options: Options = {}): Pages<Failure> {
+    return this.http.pages("GET /v1/failures/{id}/items", { ...options, path: { id }, query });
+  }
+
+  /**
+   * Start a group again as far as it may be, under the same keys, at most so many a minute. Executions go on
+   * where they failed, messages of campaigns go out in retries of their runs. What may have arrived, was tried
+   * again before, or is of an event is left alone, and told with the reason.
+   */
+  replay(id: string, body: GivenFailureReplay = {}, options: Options = {}): Promise<FailureReplay> {
+    return this.http.call("POST /v1/failures/{id}/replay", { ...options, path: { id }, body });
   }
 }
 
@@ -197,7 +234,7 @@ export class WorkflowsResource extends Resource {
   }
 
   /** Begin a workflow as a draft: its name is taken, and nothing lists or starts it until it is published. */
-  createDraft(body: NewDraft = {}, options: Options = {}): Promise<Drafted> {
+  createDraft(body: NewDraft, options: Options = {}): Promise<Drafted> {
     return this.http.call("POST /v1/workflows/drafts", { ...options, body });
   }
 
@@ -215,7 +252,7 @@ export class WorkflowsResource extends Resource {
    * Save a draft, valid or not: its problems are answered, and refuse nothing. With `revision`, 409 if it was
    * saved by somebody else since.
    */
-  saveDraft(id: string, body: SavedDraft = {}, options: Options = {}): Promise<Drafted> {
+  saveDraft(id: string, body: SavedDraft, options: Options = {}): Promise<Drafted> {
     return this.http.call("PUT /v1/workflows/{id}/draft", { ...options, path: { id }, body });
   }
 
@@ -271,7 +308,7 @@ export class PreviewsResource extends Resource {
 /** `audiences`: what is under /v1/audiences/count. */
 export class AudiencesResource extends Resource {
   /** How many contacts an audience has at this moment, how many can be reached, some of them, and it in words. */
-  count(body: GivenCount = {}, options: Options = {}): Promise<CountedAudience> {
+  count(body: GivenCount, options: Options = {}): Promise<CountedAudience> {
     return this.http.call("POST /v1/audiences/count", { ...options, body });
   }
 }
@@ -684,6 +721,15 @@ export class OutboxResource extends Resource {
     return this.http.call("GET /v1/outbox/{id}", { ...options, path: { id } });
   }
 
+  /**
+   * End the doubt about named items, or about all that match, up to 10,000 at a time; a dry run only counts
+   * them. Each is resolved as it would be alone, with its line in the audit log: one with a call under way is
+   * left as it is.
+   */
+  resolveMany(body: GivenManyResolutions, options: Options = {}): Promise<ResolvedItems> {
+    return this.http.call("POST /v1/outbox/resolve", { ...options, body });
+  }
+
   /** End the doubt about an item: it was sent, is to be sent again, or failed. */
   resolve(id: string, body: GivenResolution, options: Options = {}): Promise<ItemDetail> {
     return this.http.call("POST /v1/outbox/{id}/resolve", { ...options, path: { id }, body });
@@ -887,8 +933,21 @@ export class SessionResource extends Resource {
   }
 
   /** Change one's own name or password. A new password signs out everywhere else and changes the CSRF token. */
-  updateOwnUser(body: ChangedOwnUser = {}, options: Options = {}): Promise<CurrentSession> {
+  updateUser(body: ChangedOwnUser = {}, options: Options = {}): Promise<CurrentSession> {
     return this.http.call("PATCH /v1/session/user", { ...options, body });
+  }
+}
+
+/** `oidc`: what is under /v1/oidc. */
+export class OidcResource extends Resource {
+  /** Send a browser to the issuer. */
+  start(name: string, query: Query<"GET /v1/oidc/{name}/start"> = {}, options: Options = {}): Promise<void> {
+    return this.http.call("GET /v1/oidc/{name}/start", { ...options, path: { name }, query });
+  }
+
+  /** Take a browser back from the issuer, and begin its session. */
+  callback(name: string, query: Query<"GET /v1/oidc/{name}/callback"> = {}, options: Options = {}): Promise<void> {
+    return this.http.call("GET /v1/oidc/{name}/callback", { ...options, path: { name }, query });
   }
 }
 
@@ -1143,6 +1202,7 @@ export class TriggersResource extends Resource {
 /** Every resource of the API. */
 export class Resources {
   readonly overview: OverviewResource;
+  readonly failures: FailuresResource;
   readonly workflows: WorkflowsResource;
   readonly nodeTypes: NodeTypesResource;
   readonly previews: PreviewsResource;
@@ -1163,6 +1223,7 @@ export class Resources {
   readonly signIn: SignInResource;
   readonly sessions: SessionsResource;
   readonly session: SessionResource;
+  readonly oidc: OidcResource;
   readonly users: UsersResource;
   readonly providerKinds: ProviderKindsResource;
   readonly connections: ConnectionsResource;
@@ -1180,6 +1241,7 @@ export class Resources {
 
   constructor(protected readonly http: Http) {
     this.overview = new OverviewResource(http);
+    this.failures = new FailuresResource(http);
     this.workflows = new WorkflowsResource(http);
     this.nodeTypes = new NodeTypesResource(http);
     this.previews = new PreviewsResource(http);
@@ -1200,6 +1262,7 @@ export class Resources {
     this.signIn = new SignInResource(http);
     this.sessions = new SessionsResource(http);
     this.session = new SessionResource(http);
+    this.oidc = new OidcResource(http);
     this.users = new UsersResource(http);
     this.providerKinds = new ProviderKindsResource(http);
     this.connections = new ConnectionsResource(http);

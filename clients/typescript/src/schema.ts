@@ -226,8 +226,8 @@ export interface ChangedStep {
 export interface ChangedTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
 }
 
@@ -450,6 +450,18 @@ export interface Drafted {
   definition: Record<string, unknown>;
   valid: boolean;
   errors: ProblemPlace[];
+}
+
+/** The settings and steps of a sequence. */
+export interface DraftedSequence {
+  offsetFrom?: "enrollment" | "previous" | null;
+  /** `UTC`, the name of a zone such as `Europe/Berlin`, or `contact` for each contact's own. */
+  timezone?: string | null;
+  onStepFailure?: "continue" | "stop" | null;
+  /** Whether a contact may come again after it was through. */
+  allowReentry?: boolean | null;
+  /** As they are added one by one. */
+  steps?: Record<string, unknown>[];
 }
 
 /** Whether an edge was taken, can never be taken any more, or may still be. */
@@ -693,6 +705,80 @@ export interface ExportedExecution {
   waiting: string | null;
   log: LogLine[];
   history: HistoryLine[];
+}
+
+/** An execution that failed, or a message of a run, an event, or an execution that went on without it. */
+export interface Failure {
+  /** Of the execution, or of the item. */
+  id: Id;
+  /** When it failed. */
+  at: Time;
+  error: string;
+  channel: Channel | null;
+  provider: string | null;
+  recipient: string | null;
+  contactId: Id | null;
+  /** The contact's names; null once the contact is deleted. */
+  contact: ContactName | null;
+  workflowName: string | null;
+  campaignName: string | null;
+  node: string | null;
+  executionId: Id | null;
+  itemId: Id | null;
+  runId: Id | null;
+  eventId: Id | null;
+}
+
+/** Everything that failed with the same error, but for its numbers, ids, addresses and quoted values. */
+export interface FailureGroup {
+  /** Of the text: the same in every workspace and at every time. */
+  id: Id;
+  /** The error without what is different each time. */
+  text: string;
+  /** The latest error as it was. */
+  example: string;
+  count: number;
+  /** The contacts and addresses it happened to. */
+  people: number;
+  firstAt: Time;
+  lastAt: Time;
+  channels: Channel[];
+  providers: string[];
+  /** The names of workflows and sequences. */
+  workflows: string[];
+  campaigns: string[];
+}
+
+/** The groups, the latest first; of very many failures only the latest are looked at. */
+export interface FailureGroups {
+  data: FailureGroup[];
+  /** Since when failures are looked at. */
+  since: Time;
+  /** False if there were more failures than one answer looks at. */
+  complete: boolean;
+}
+
+/** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
+export interface FailureList {
+  data: Failure[];
+  nextCursor: string | null;
+}
+
+/** What of a group was started again, or would be, and what cannot be. */
+export interface FailureReplay {
+  /** Executions that go on where they failed. */
+  executions: number;
+  /** Messages of campaigns that are tried again, in new runs. */
+  items: number;
+  /** Those runs. */
+  runs: Id[];
+  /** How many were left alone, by the reason. */
+  refused: Record<string, number>;
+  /** With a rate: when the last of the executions is due. */
+  lastAt: Time | null;
+  /** False if the group has more: ask again. */
+  complete: boolean;
+  dryRun: boolean;
 }
 
 /** What happened to a step for one contact, or will: the states of a log, and two for steps that have no log. */
@@ -1015,6 +1101,18 @@ export interface GivenContent {
   posts?: GivenPost[] | null;
 }
 
+/** Whom to count, over which channel, and whose attributes to look for. */
+export interface GivenCount {
+  /** As of a campaign. */
+  audience: Record<string, unknown>;
+  /** Count who can be reached over it. */
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  /** Count who lacks an attribute that it prints. */
+  content?: Record<string, unknown> | null;
+  /** How many contacts to show. */
+  sample?: number;
+}
+
 /**
  * A definition, either beside the other fields or under `definition`. As a graph (`entryNodeId`, `nodes`,
  * `edges`) or as steps (`steps`); camelCase or snake_case.
@@ -1030,6 +1128,16 @@ export interface GivenDefinition {
 export interface GivenDeploy {
   scheduledFor?: Time | null;
   idempotencyKey?: string | null;
+}
+
+/** Which items in doubt; what is left out does not matter. */
+export interface GivenDoubtFilter {
+  /** A connection's name, or a provider's. */
+  provider?: string | null;
+  channel?: Channel | null;
+  runId?: Id | null;
+  /** First called so long ago: ISO 8601, as `PT1H`. */
+  olderThan?: string | null;
 }
 
 /**
@@ -1129,6 +1237,15 @@ export interface GivenEvent {
   variables?: Record<string, unknown> | null;
 }
 
+/** Start again what failed in one way; a dry run only says what it would start. */
+export interface GivenFailureReplay {
+  /** Only what failed at this time or later. */
+  since?: string | null;
+  /** How many at most in a minute. */
+  perMinute?: number | null;
+  dryRun?: boolean;
+}
+
 /** Which dead letters; what is left out does not matter. */
 export interface GivenFilter {
   /** Name or id. */
@@ -1171,6 +1288,15 @@ export interface GivenLimits {
   perDomain?: Record<string, GivenRates> | null;
   /** The most messages on the first day, the second day, and so on. */
   warmUp?: number[] | null;
+}
+
+/** A person's decision about items in doubt: the named ones, or all that match. A dry run only counts them. */
+export interface GivenManyResolutions {
+  outcome: "sent" | "resend" | "failed";
+  note: string;
+  ids?: Id[] | null;
+  where?: GivenDoubtFilter | null;
+  dryRun?: boolean;
 }
 
 /** The message, in Liquid: the fields that its channel has. */
@@ -1318,6 +1444,12 @@ export interface GivenPost {
 /** The contact to preview for; without `contactId`, the first of the audience. */
 export interface GivenPreview {
   contactId?: string | null;
+}
+
+/** What is to be published. */
+export interface GivenPublication {
+  /** The revision that was read: 409 if it was saved since. */
+  revision?: number | null;
 }
 
 /** The most messages in any second, any minute, and any 24 hours. */
@@ -1537,6 +1669,22 @@ export interface GivenTriggers {
   triggers: GivenNamedTrigger[];
 }
 
+/** What is being written: content over a channel, or a definition with the part of it to look at. */
+export interface GivenUnsavedPreview {
+  /** What a trigger or an event would bring. */
+  data?: Record<string, unknown> | null;
+  /** Only this one: a node's id, or the order of a step. */
+  part?: string | null;
+  contactId?: string | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "social" | "chat" | "webhook" | null;
+  /** The fields of a message over the channel. */
+  content?: Record<string, unknown> | null;
+  /** Whom it is for, if not the contact: addresses or templates. */
+  to?: string | string[] | null;
+  /** A workflow's, instead of channel and content. */
+  definition?: Record<string, unknown> | null;
+}
+
 /** Somebody to invite. */
 export interface GivenUser {
   /** Compared without case. */
@@ -1590,6 +1738,11 @@ export interface GivenWorkspaceSettings {
   weight?: number | null;
   /** The whole list: networks, addresses and host names that may be called. */
   privateAddresses?: string[] | null;
+  /**
+   * The country of phone numbers that have no country's code, by its two letters; empty for the installation's
+   * own.
+   */
+  phoneRegion?: string | null;
 }
 
 /** Whether this process can do its work. */
@@ -1998,6 +2151,14 @@ export interface NamedTemplateList {
   nextCursor: string | null;
 }
 
+/** A workflow that begins as a draft. */
+export interface NewDraft {
+  name: string;
+  description?: string | null;
+  /** The definition as it stands: any object, valid or not, of at most 500,000 bytes. */
+  definition?: Record<string, unknown>;
+}
+
 /** A new signing secret, which is shown only this once. */
 export interface NewSigningSecret {
   createdAt: Time;
@@ -2010,8 +2171,8 @@ export interface NewSigningSecret {
 export interface NewTemplate {
   /** Liquid; a layout prints `{{ content }}`. */
   text: string;
-  /** What it is written in. */
-  format?: TemplateFormat;
+  /** What it is written in; left out, what it was before, and `html` at first. */
+  format?: TemplateFormat | null;
   description?: string | null;
   name: string;
   kind?: TemplateKind;
@@ -2335,6 +2496,21 @@ export interface Resolved {
   refused: number;
 }
 
+/** The result of a person's decision about many items in doubt, or what it would be. */
+export interface ResolvedItems {
+  resolved: number;
+  /** Items left as they were: a call was under way, or the doubt had ended by itself. */
+  refused: number;
+  /** Named items that are not in doubt, or are not there. */
+  notFound: number;
+  byProvider: Record<string, number>;
+  /** The first hundred of them. */
+  items: Id[];
+  /** False if more match than one call resolves: ask again. */
+  complete: boolean;
+  dryRun: boolean;
+}
+
 /** A provider of the workspace that no worker calls for a while. */
 export interface Resting {
   /** The provider, or the workspace's name for the connection. */
@@ -2438,6 +2614,16 @@ export interface SampledContact {
   id: Id;
   /** Why they cannot be reached over the channel. */
   skipped: string | null;
+}
+
+/** A draft to save. */
+export interface SavedDraft {
+  /** The definition as it stands: any object, valid or not, of at most 500,000 bytes. */
+  definition: Record<string, unknown>;
+  /** The version that it is based on; else what it was, or the newest. */
+  base?: number | null;
+  /** The revision that was read: 409 if it was saved since. */
+  revision?: number | null;
 }
 
 /** A named audience, evaluated again each time it is used. */
@@ -3021,6 +3207,8 @@ export interface WorkspaceSettings {
   tenantWeight: number;
   /** Networks, addresses and host names that are private and may be called. */
   privateAddresses: string[];
+  /** The country of phone numbers that have no country's code; null for the installation's own. */
+  phoneRegion: string | null;
   /** When somebody last set something; null while these are the defaults. */
   updatedAt: Time | null;
 }
@@ -3045,6 +3233,44 @@ export interface Operations {
     };
     body: undefined;
     answer: Overview;
+  };
+  /**
+   * What failed, grouped by its error without numbers, ids, addresses and quoted values; the latest first.
+   * Executions that failed, and messages of campaigns, of events, and of executions that went on without them.
+   */
+  "GET /v1/failures": {
+    path: {};
+    query: {
+      /** Only what failed at this time or later, in ISO 8601; without it, a week ago. */
+      since?: string | null;
+    };
+    body: undefined;
+    answer: FailureGroups;
+  };
+  /** The failures of one group, the latest first; a page may be short although another follows it. */
+  "GET /v1/failures/{id}/items": {
+    path: { id: string };
+    query: {
+      /** How many at most. */
+      limit?: number;
+      /** `nextCursor` of the page before. */
+      cursor?: string | null;
+      /** Only what failed at this time or later, in ISO 8601; without it, a week ago. */
+      since?: string | null;
+    };
+    body: undefined;
+    answer: FailureList;
+  };
+  /**
+   * Start a group again as far as it may be, under the same keys, at most so many a minute. Executions go on
+   * where they failed, messages of campaigns go out in retries of their runs. What may have arrived, was tried
+   * again before, or is of an event is left alone, and told with the reason.
+   */
+  "POST /v1/failures/{id}/replay": {
+    path: { id: string };
+    query: {};
+    body: GivenFailureReplay;
+    answer: FailureReplay;
   };
   /** Make a workflow; every problem of its definition is reported at once. */
   "POST /v1/workflows": {
@@ -3886,6 +4112,17 @@ export interface Operations {
     body: undefined;
     answer: ItemDetail;
   };
+  /**
+   * End the doubt about named items, or about all that match, up to 10,000 at a time; a dry run only counts
+   * them. Each is resolved as it would be alone, with its line in the audit log: one with a call under way is
+   * left as it is.
+   */
+  "POST /v1/outbox/resolve": {
+    path: {};
+    query: {};
+    body: GivenManyResolutions;
+    answer: ResolvedItems;
+  };
   /** End the doubt about an item: it was sent, is to be sent again, or failed. */
   "POST /v1/outbox/{id}/resolve": {
     path: { id: string };
@@ -4282,6 +4519,28 @@ export interface Operations {
     query: {};
     body: ChangedOwnUser;
     answer: CurrentSession;
+  };
+  /** Send a browser to the issuer. */
+  "GET /v1/oidc/{name}/start": {
+    path: { name: string };
+    query: {
+      /** Where on the page to go then. */
+      next?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
+  };
+  /** Take a browser back from the issuer, and begin its session. */
+  "GET /v1/oidc/{name}/callback": {
+    path: { name: string };
+    query: {
+      code?: string | null;
+      state?: string | null;
+      error?: string | null;
+      iss?: string | null;
+    };
+    body: undefined;
+    answer: undefined;
   };
   /** The people of the tenant, newest first. */
   "GET /v1/users": {

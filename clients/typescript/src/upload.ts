@@ -53,22 +53,28 @@ function hasXhr(): boolean {
   return typeof XMLHttpRequest !== "undefined";
 }
 
-/** Return a `fetch` that tells how much of a body is sent, where pages have one. */
+/** Return a `fetch` that tells how much of a body is sent, where pages have XMLHttpRequest. */
 export function sentByPage(onProgress: OnUpload): typeof fetch | undefined {
   if (!hasXhr()) return undefined;
   return (input, init = {}) =>
     new Promise((resolve, reject) => {
       const xhr = new XMLHttpRequest();
+      const giveUp = () => reject(init.signal?.reason);
       xhr.open(init.method ?? "GET", String(input));
       xhr.withCredentials = init.credentials === "include";
       new Headers(init.headers).forEach((value, name) => xhr.setRequestHeader(name, value));
       xhr.upload.onprogress = (event) => onProgress(event.loaded, event.lengthComputable ? event.total : null);
-      xhr.onload = () => resolve(new Response(xhr.responseText || null, { status: xhr.status, headers: headersOf(xhr) }));
+      xhr.onload = () => resolve(answerOf(xhr));
       xhr.onerror = () => reject(new TypeError("the connection failed"));
-      xhr.onabort = () => reject(init.signal?.reason);
+      xhr.onabort = giveUp;
+      if (init.signal?.aborted) return giveUp();
       init.signal?.addEventListener("abort", () => xhr.abort(), { once: true });
       xhr.send(init.body as XMLHttpRequestBodyInit);
     });
+}
+
+function answerOf(xhr: XMLHttpRequest): Response {
+  return new Response(xhr.responseText || null, { status: xhr.status, headers: headersOf(xhr) });
 }
 
 function headersOf(xhr: XMLHttpRequest): Headers {

@@ -41,6 +41,47 @@ describe("a file of contacts", () => {
   });
 });
 
+describe("a file sent by a page", () => {
+  /** As much of XMLHttpRequest as a page's upload uses; it sends everything at once and answers 200. */
+  class PageRequest {
+    static sent: unknown[] = [];
+    upload: { onprogress?: (event: object) => void } = {};
+    onload?: () => void;
+    onabort?: () => void;
+    withCredentials = false;
+    status = 200;
+    responseText = JSON.stringify(IMPORTED);
+    headers: Record<string, string> = {};
+    open = (...given: string[]) => void PageRequest.sent.push(given);
+    setRequestHeader = (name: string, value: string) => void (this.headers[name] = value);
+    getAllResponseHeaders = () => "content-type: application/json\r\nx-request-id: r-1\r\n";
+    abort = () => this.onabort?.();
+    send = (body: Blob) => {
+      PageRequest.sent.push(this.headers["content-type"]);
+      this.upload.onprogress?.({ loaded: body.size, total: body.size, lengthComputable: true });
+      this.onload?.();
+    };
+  }
+
+  it("tells how much is sent, and is not sent for a caller that gave up", async () => {
+    const { client, url } = await answers(reply(500));
+    const seen: unknown[] = [];
+    Object.assign(globalThis, { XMLHttpRequest: PageRequest });
+    try {
+      const onProgress = (...one: unknown[]) => void seen.push(one);
+      const imported = await client().contacts.importFile(new Blob([CSV]), { onProgress });
+      const gone = AbortSignal.abort(new Error("the page was left"));
+      await assert.rejects(client().contacts.importFile(CSV, { onProgress, signal: gone }), /the page was left/);
+
+      assert.equal(imported.created, 1);
+      assert.deepEqual(seen, [[CSV.length, CSV.length]]);
+      assert.deepEqual(PageRequest.sent.slice(0, 2), [["POST", `${url}/v1/contacts/import`], "text/csv"]);
+    } finally {
+      Reflect.deleteProperty(globalThis, "XMLHttpRequest");
+    }
+  });
+});
+
 describe("the functions of existing front ends", () => {
   const row = (status: string) => reply(200, { success: true, data: { id: "e-1", status } });
 

@@ -116,7 +116,9 @@ describe("waiting for an execution", () => {
   });
 
   it("throws WaitTimeout when the time is over, and the execution goes on", async () => {
-    const { client } = await answers(events(told("a", "processing"), "stay"));
+    const stream = events(told("a", "processing"), "stay");
+    const look = reply(200, execution("processing"));
+    const { client } = await answers((...given) => (given[1].url.endsWith("/events") ? stream : look)(...given));
 
     await assert.rejects(client().wait(EXECUTION, { timeoutMs: 60 }), (error: WaitTimeout) => {
       return error instanceof WaitTimeout && error.status === "processing" && error.id === EXECUTION;

@@ -34,6 +34,7 @@ GROUPS = {
     "workers": "Workers: which live, where, and what each serves.",
     "functions": "Functions: where a workspace's are, and what signs the calls to them.",
     "keys": "Keys of the HTTP API.",
+    "users": "People who sign in: invite them, give them roles, let them in again.",
     "workspaces": "Workspaces: their weights, and the private addresses that they may call.",
     "tenants": "Tenants: their weights.",
     "secrets": "Stored secrets: which key sealed them, and sealing them with a new one.",

@@ -114,9 +114,13 @@ async def publish(at: Acting, workflow: Workflow) -> "Publication":
     return await at.engine.drafts.publish(at.by, found.id, revision=found.revision)
 
 
+def _say_thrown_away(draft: "Drafted") -> None:
+    print_line(f"the draft of {draft.name} is thrown away")
+
+
 @command(
     app,
-    shows=lambda draft: print_line(f"the draft of {draft.name} is thrown away"),
+    shows=_say_thrown_away,
     answers=deleted,
     asks=lambda workflow: f"Throw away the draft of {workflow}?",
 )

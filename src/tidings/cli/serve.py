@@ -9,7 +9,7 @@ from tidings.cli.options import AppReference, DatabaseUrl, DataDir
 from tidings.cli.output import print_line, print_not_ready
 from tidings.cli.running import config_from, run_service
 from tidings.cli.worker import Print, ProcessCount, worker_processes
-from tidings.config import Config
+from tidings.config import Config, LogFormat
 from tidings.domain.channels import MESSAGE_CHANNELS, Channel
 from tidings.extras import require_extra
 
@@ -116,6 +116,7 @@ async def _up(config: Config, app: str | None) -> int:
     async with in_foreground(config, supervise=True) as find_url:
         engine = await open_engine(config, loaded, for_worker=True, is_service=True, find_url=find_url)
         answering = await _open_api(engine, config)
+        await _print_first_link(engine, config, answering[0])
         workers: WorkerPart
         if config.processes > 1:
             workers = worker_processes(config, app)
@@ -144,6 +145,18 @@ async def _open_api(engine: "Engine", config: Config) -> "tuple[ApiServer, Simul
         print_line(f"Commands in another terminal find this database after: {line}")
     await _print_channels(engine)
     return api, simulator
+
+
+async def _print_first_link(engine: "Engine", config: Config, api: "ApiServer") -> None:
+    """Print the link by which the first person signs in, as long as nobody has a password.
+
+    Not where log lines are JSON: what is printed there is collected, and read by others.
+    """
+    if config.log_format is LogFormat.JSON:
+        return
+    if found := await engine.users.first_link():
+        print_line(f"page: {config.public_url or api.url}/welcome#{found.token}")
+        print_line("The link signs you in as the operator, once and within the hour; the next start prints another.")
 
 
 async def _print_channels(engine: "Engine") -> None:

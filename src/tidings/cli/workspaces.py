@@ -41,6 +41,7 @@ def _row(one: "WorkspaceSettings") -> dict[str, object]:
         "weight": one.weight,
         "weight of tenant": one.tenant_weight,
         "private addresses": ", ".join(one.private_addresses) or None,
+        "phone region": one.phone_region,
         "set": one.updated_at,
     }
 
@@ -70,10 +71,20 @@ async def set_workspace(
     close_private: Annotated[
         bool, typer.Option("--close-private", help="Let it call no private address any more.")
     ] = False,
+    phone_region: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CC",
+            help="The country of phone numbers without a country's code, like DE; '' for the installation's own.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> "WorkspaceSettings":
-    """Set a workspace's weight, or which private addresses it may call; every process acts on it within seconds."""
+    """Set what a workspace has of its own; every process acts on it within seconds."""
     opened = [] if close_private else allow_private or None
-    return await at.engine.workspaces.set(at.by, at.workspace, weight=weight, private_addresses=opened)
+    return await at.engine.workspaces.set(
+        at.by, at.workspace, weight=weight, private_addresses=opened, phone_region=phone_region
+    )
 
 
 def _tenant_row(one: "TenantSettings") -> dict[str, object]:

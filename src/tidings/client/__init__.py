@@ -46,6 +46,7 @@ from tidings.views.senders import NamedSender as Sender
 from tidings.views.simulations import Simulation
 from tidings.views.templates import NamedTemplate as Template
 from tidings.views.templates import TemplatePreview, TemplateUser, TemplateVersion
+from tidings.views.users import User, UserLink
 from tidings.views.workflows import Workflow
 from tidings.views.workflows import WorkflowVersion as Version
 from tidings.views.workspaces import TenantSettings, WorkspaceSettings
@@ -102,6 +103,8 @@ __all__ = [
     "Triggered",
     "Unauthorized",
     "UpsertedContact",
+    "User",
+    "UserLink",
     "Version",
     "WaitTimeout",
     "Why",

@@ -32,6 +32,7 @@ from tidings.client.sequences import Sequences
 from tidings.client.simulations import Simulations
 from tidings.client.templates import TemplatesClient
 from tidings.client.transport import ApiRequest, Retrying, Transport
+from tidings.client.users import UsersClient
 from tidings.client.workflows import Workflows
 from tidings.client.workspaces import Tenants, Workspaces
 from tidings.views.executions import Execution, StartedExecution
@@ -87,6 +88,7 @@ class Client:
         self.workers = Workers(transport)
         self.functions = FunctionAddresses(transport)
         self.keys = Keys(transport)
+        self.users = UsersClient(transport)
         self.workspaces = Workspaces(transport)
         self.tenants = Tenants(transport)
 

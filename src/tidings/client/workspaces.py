@@ -27,10 +27,16 @@ class Workspaces:
         )
 
     async def set(
-        self, tenant: str, workspace: str, *, weight: int | None = None, private_addresses: Sequence[str] | None = None
+        self,
+        tenant: str,
+        workspace: str,
+        *,
+        weight: int | None = None,
+        private_addresses: Sequence[str] | None = None,
+        phone_region: str | None = None,
     ) -> WorkspaceSettings:
-        """Set what is given, and leave the rest; only with an operator's key."""
-        given = {"weight": weight, "privateAddresses": private_addresses}
+        """Set what is given, and leave the rest; only with an operator's key. An empty region is none of its own."""
+        given = {"weight": weight, "privateAddresses": private_addresses, "phoneRegion": phone_region}
         body = {key: value for key, value in given.items() if value is not None}
         return await self._transport.ask(
             ApiRequest("PATCH", path_to(path_to(PATH, tenant), workspace), body), WorkspaceSettings

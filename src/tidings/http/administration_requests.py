@@ -40,6 +40,14 @@ class GivenWorkspaceSettings(Given):
         None, max_length=100, description="The whole list: networks, addresses and host names that may be called."
     )
 
+    phone_region: str | None = Field(
+        None,
+        max_length=2,
+        pattern="^([A-Za-z]{2})?$",
+        description="The country of phone numbers that have no country's code, by its two letters; empty for the"
+        " installation's own.",
+    )
+
 
 class GivenTenantSettings(Given):
     """How large a tenant's part is of what is scarce, beside other tenants."""

@@ -25,6 +25,7 @@ from tidings.http import (
     health,
     keys,
     node_types,
+    oidc,
     overview,
     previews,
     provider_connections,
@@ -50,7 +51,7 @@ from tidings.http.guesses import Guesses
 from tidings.http.lean import LEAN_ROUTES, LeanRoute, LeanRoutes
 from tidings.http.metrics import Metrics
 from tidings.http.openapi import describe
-from tidings.http.page import Page
+from tidings.http.page import PageRoute
 from tidings.http.people_settings import PeopleSettings
 from tidings.http.pulse import Pulse
 from tidings.http.rate import RateLimit
@@ -65,7 +66,7 @@ RESOURCES = (
     # An external id may hold a slash, so a contact's path takes the rest of the address: paths below it come first.
     *(campaigns, runs, rules, events, contacts),
     *(senders, templates),
-    *(sessions, users, provider_connections, keys, functions, workspaces, providers, audit, health, docs),
+    *(sessions, oidc, users, provider_connections, keys, functions, workspaces, providers, audit, health, docs),
 )
 
 
@@ -103,6 +104,6 @@ def create_app(
     plain = [*triggers.ROUTES, Route(functions_endpoint.PATH, functions_endpoint.WorkflowEnqueue())]
     # Not include_router: it rebuilds every operation at an app's first requests, for 90 ms in all.
     app.state.routes = [*plain, *chain.from_iterable(resource.router.routes for resource in RESOURCES)]
-    app.router.routes += [*app.state.routes, Page()]
+    app.router.routes += [*app.state.routes, PageRoute()]
     object.__setattr__(app, "openapi", lambda: describe(app))
     return app

@@ -22,6 +22,7 @@ from tidings.http.administration_requests import (
 from tidings.http.campaign_requests import ChangedCampaign, GivenCampaign, GivenDeploy, GivenPreview, GivenTest
 from tidings.http.connection_requests import ChangedConnection, GivenConnection, GivenConnectionTest
 from tidings.http.contact_requests import GivenContact, GivenContacts, GivenErasure
+from tidings.http.draft_requests import GivenPublication, NewDraft, SavedDraft
 from tidings.http.enrollment_requests import (
     GivenEnrolling,
     GivenEnrollment,
@@ -29,7 +30,7 @@ from tidings.http.enrollment_requests import (
     GivenEnrollmentStatuses,
 )
 from tidings.http.errors import PROBLEM_JSON, TITLES
-from tidings.http.preview_requests import GivenContactPreview, GivenMessagePreview
+from tidings.http.preview_requests import GivenContactPreview, GivenCount, GivenMessagePreview, GivenUnsavedPreview
 from tidings.http.resource import ViewRoute
 from tidings.http.rule_requests import GivenCancel, GivenEvent, GivenRule
 from tidings.http.run_requests import (
@@ -41,7 +42,7 @@ from tidings.http.run_requests import (
 )
 from tidings.http.segment_requests import ChangedSegment, GivenSegment
 from tidings.http.sender_requests import ChangedSender, GivenSender
-from tidings.http.sequence_requests import ChangedSequence, ChangedStep, GivenSequence, GivenStep
+from tidings.http.sequence_requests import ChangedSequence, ChangedStep, DraftedSequence, GivenSequence, GivenStep
 from tidings.http.session_cookie import COOKIE, SECURE_COOKIE
 from tidings.http.simulation_requests import (
     GivenCampaignSimulation,
@@ -78,14 +79,15 @@ Described = dict[str, Any]
 GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenWorkflow, ChangedWorkflow, GivenDefinition, GivenReplay, GivenKey, GivenFunction),
     *(GivenTrigger, GivenNamedTrigger, GivenTriggers, GivenContact, GivenContacts, GivenErasure),
-    *(GivenSequence, ChangedSequence, GivenStep, ChangedStep),
+    *(GivenSequence, ChangedSequence, DraftedSequence, GivenStep, ChangedStep),
+    *(NewDraft, SavedDraft, GivenPublication, GivenUnsavedPreview, GivenCount),
     *(GivenRule, GivenEvent, GivenCancel),
     *(GivenEnrollment, GivenEnrolling, GivenEnrollmentStatus, GivenEnrollmentStatuses),
     *(GivenSequenceSimulation, GivenWorkflowSimulation, GivenCampaignSimulation),
     *(GivenCampaign, ChangedCampaign, GivenSegment, ChangedSegment, GivenPreview, GivenTest, GivenDeploy),
     *(GivenSender, ChangedSender, NewTemplate, ChangedTemplate, GivenTemplatePreview),
-    *(GivenFailureReplay, GivenManyResolutions),
     *(GivenSignIn, GivenRedeem, ChangedOwnUser, GivenUser, ChangedUser),
+    *(GivenFailureReplay, GivenManyResolutions),
     *(GivenRetry, GivenResolution, GivenResolutions, GivenMessagePreview, GivenContactPreview),
     *(
         GivenWorkspaceSettings,
@@ -100,7 +102,12 @@ BY_HAND_VIEWS: tuple[type[View], ...] = (StartedExecution, Everything[StartedOne
 """The answers of operations that are described here, not at their routes."""
 SESSION = f"Of a person who has signed in; under TLS it is called {SECURE_COOKIE}."
 PUBLIC = frozenset(["/v1/health", "/functions/v1/workflow-enqueue"])
-STRANGERS = frozenset([("/v1/sign-in", "get"), ("/v1/sessions", "post"), ("/v1/sessions/redeem", "post")])
+STRANGERS = frozenset(
+    [
+        *(("/v1/sign-in", "get"), ("/v1/sessions", "post"), ("/v1/sessions/redeem", "post")),
+        *(("/v1/oidc/{name}/start", "get"), ("/v1/oidc/{name}/callback", "get")),
+    ]
+)
 """Operations by which somebody unknown signs in."""
 OF_A_PERSON = frozenset(["/v1/session", "/v1/sessions", "/v1/session/user"])
 """What is about whoever is signed in: a key is nobody there."""
@@ -145,9 +152,9 @@ def created_in(
 CreatedIn = Annotated[Created, Depends(created_in)]
 
 
-def takes(model: type[BaseModel]) -> Described:
+def takes(model: type[BaseModel], *, required: bool = True) -> Described:
     """Return the part of an operation's description that describes its body."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": reference(model)}}}}
+    return {"requestBody": {"required": required, "content": {"application/json": {"schema": reference(model)}}}}
 
 
 def _answers(description: str, schema: Described, media_type: str = "application/json") -> Described:

@@ -20,6 +20,8 @@ NONCE = "__CSP_NONCE__"
 _API = ("/v1", "/functions", "/docs", "/metrics", "/openapi.json", "/assets")
 _FRAME = "/frame.html"
 _INDEX = "/index.html"
+_ASIDE = frozenset(["/manifest.json", "/docs.html"])
+"""What the build keeps for itself, and what docs.py answers under its own policy."""
 _MEDIA_TYPES: Mapping[str, str] = {
     "css": "text/css",
     "html": "text/html",
@@ -47,7 +49,7 @@ class _File:
     tag: str
 
 
-class Page(BaseRoute):
+class PageRoute(BaseRoute):
     """Answers last, and only GET and HEAD: what no route before it knows."""
 
     def __init__(self, folder: Traversable | None = None) -> None:
@@ -92,13 +94,13 @@ def _wants_html(scope: Scope) -> bool:
 
 
 def _files_below(folder: Traversable, path: str) -> list[tuple[str, Traversable]]:
-    """Return what is served: the compressed copies go with their files, and manifests stay."""
+    """Return what is served: the compressed copies go with their files."""
     found: list[tuple[str, Traversable]] = []
     for one in folder.iterdir():
         here = f"{path}/{one.name}"
         if one.is_dir():
             found += _files_below(one, here)
-        elif here.rpartition(".")[2] in _MEDIA_TYPES and here != "/manifest.json":
+        elif here.rpartition(".")[2] in _MEDIA_TYPES and here not in _ASIDE:
             found.append((here, one))
     return found
 

@@ -82,7 +82,7 @@ async def delete_rule(context: Definer, id: UUID) -> None:
     await context.engine.rules.delete(context.caller, id)
 
 
-@router.post("/v1/rules/{id:uuid}/preview", openapi_extra=takes(GivenMessagePreview))
+@router.post("/v1/rules/{id:uuid}/preview", openapi_extra=takes(GivenMessagePreview, required=False))
 async def preview_rule(
     context: ContactReader,
     id: UUID,

@@ -125,7 +125,7 @@ async def delete_sequence(context: Definer, id: UUID) -> None:
     await context.engine.sequences.delete(context.caller, id)
 
 
-@router.post("/v1/sequences/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview))
+@router.post("/v1/sequences/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview, required=False))
 async def preview_sequence(
     context: ContactReader,
     id: UUID,

@@ -30,12 +30,12 @@ def token_of(request: Request) -> str:
 
 def setting_cookie(request: Request, token: str, seconds: float) -> Mapping[str, str]:
     """Return the header that gives a browser its token."""
-    return {"Set-Cookie": cookie(_name(request), token, int(seconds), is_secure=_is_secure(request))}
+    return {"Set-Cookie": cookie(_name(request), token, int(seconds), is_secure=is_secure(request))}
 
 
 def removing_cookie(request: Request) -> Mapping[str, str]:
     """Return the header that takes the token from a browser."""
-    return {"Set-Cookie": cookie(_name(request), "", 0, is_secure=_is_secure(request))}
+    return {"Set-Cookie": cookie(_name(request), "", 0, is_secure=is_secure(request))}
 
 
 def cookie(name: str, value: str, seconds: int, *, is_secure: bool) -> str:
@@ -77,9 +77,10 @@ def named_workspace(request: Request) -> str | None:
     return unquote(given) if given else None
 
 
-def _is_secure(request: Request) -> bool:
+def is_secure(request: Request) -> bool:
+    """Whether the request came under TLS, as far as the server or a proxy that it believes says."""
     return request.url.scheme == "https"
 
 
 def _name(request: Request) -> str:
-    return SECURE_COOKIE if _is_secure(request) else COOKIE
+    return SECURE_COOKIE if is_secure(request) else COOKIE

@@ -27,7 +27,7 @@ from tidings.http.user_requests import ChangedOwnUser, GivenRedeem, GivenSignIn
 from tidings.resources.session_memory import SignedIn
 from tidings.resources.sessions import Begun, Browser, OwnChange
 from tidings.views.pages import Everything
-from tidings.views.users import CurrentSession, OpenSession, SessionWorkspace, SignInWays
+from tidings.views.users import CurrentSession, OidcWay, OpenSession, SessionWorkspace, SignInWays
 
 router = resource_router("People")
 LARGEST_OF_A_STRANGER = 10_000
@@ -36,9 +36,13 @@ OfTenant = Annotated[str, Query(max_length=LONGEST_PART, description="The tenant
 
 
 @router.get("/v1/sign-in")
-async def get_sign_in(tenant: OfTenant = "default") -> SignInWays:  # noqa: ARG001 – of the logins that are set up
+async def get_sign_in(request: Request, tenant: OfTenant = "default") -> SignInWays:
     """How people of a tenant sign in; needs no key."""
-    return SignInWays(password=True, oidc=[])
+    logins = [one.login for one in api_of(request).people.issuers.values() if one.login.tenant == tenant]
+    return SignInWays(
+        password=True,
+        oidc=[OidcWay(name=one.name, label=one.label, url=f"/v1/oidc/{one.name}/start") for one in logins],
+    )
 
 
 @router.post("/v1/sessions", status_code=201, openapi_extra=takes(GivenSignIn))

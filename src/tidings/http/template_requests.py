@@ -11,7 +11,9 @@ class ChangedTemplate(Given):
 
     model_config = example({"text": EXAMPLE_TEXT})
     text: str = Field(min_length=1, max_length=200_000, description="Liquid; a layout prints `{{ content }}`.")
-    format: TemplateFormat = Field(TemplateFormat.HTML, description="What it is written in.")
+    format: TemplateFormat | None = Field(
+        None, description="What it is written in; left out, what it was before, and `html` at first."
+    )
     description: str | None = Field(None, max_length=10_000)
 
 

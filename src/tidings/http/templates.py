@@ -75,7 +75,7 @@ async def list_template_versions(context: DefinitionReader, id: Reference) -> Ev
     return Everything(await context.engine.templates.versions(context.workspace, found.id))
 
 
-@router.post("/v1/templates/{id}/preview", openapi_extra=takes(GivenTemplatePreview))
+@router.post("/v1/templates/{id}/preview", openapi_extra=takes(GivenTemplatePreview, required=False))
 async def preview_template(
     context: DefinitionReader,
     id: Reference,

@@ -136,7 +136,7 @@ async def deactivate_workflow(context: Definer, id: UUID) -> Workflow | Response
     return _answer(await context.engine.workflows.deactivate(context.caller, id))
 
 
-@router.post("/v1/workflows/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview))
+@router.post("/v1/workflows/{id:uuid}/preview", openapi_extra=takes(GivenContactPreview, required=False))
 async def preview_workflow(
     context: ContactReader,
     id: UUID,

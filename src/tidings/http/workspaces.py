@@ -51,6 +51,7 @@ async def set_workspace(
         _named(tenant, workspace),
         weight=body.weight,
         private_addresses=body.private_addresses,
+        phone_region=body.phone_region,
     )
 
 

@@ -1,8 +1,8 @@
 """Learn which connections workspaces have, and make the providers of those that this process is about to call.
 
 Reached from readiness.py, before anything is planned, marked or judged. A process asks for changes about once a second
-while it works. It makes a provider when work first needs it, and another one when the connection changes; the old one
-is closed when its last call must have ended.
+while it works, and at once when it is told of one. It makes a provider when work first needs it, and another one when
+the connection changes; the old one is closed when its last call must have ended, and that of a removed one forgotten.
 """
 
 import asyncio
@@ -69,6 +69,8 @@ def _serve(kernel: Kernel, connection: SealedConnection) -> None:
     replaced = kernel.serve(provider, connection.limits.concurrency)
     if replaced:
         _close_later(kernel, replaced)
+    if connection.is_removed:
+        _let_go_later(kernel, provider)
 
 
 def _make(kernel: Kernel, connection: SealedConnection) -> Provider:
@@ -106,6 +108,16 @@ def _close_later(kernel: Kernel, provider: Provider) -> None:
         await provider.close()
 
     kernel.connections.keep_until_closed(asyncio.create_task(close()), provider)
+
+
+def _let_go_later(kernel: Kernel, provider: Provider) -> None:
+    """Forget what stands for a removed connection once no batch that knows it is at work; another makes it anew."""
+
+    async def let_go() -> None:
+        await asyncio.sleep((kernel.limits.lease + kernel.limits.lease_margin).total_seconds())
+        kernel.let_go(provider)
+
+    kernel.connections.keep_until_closed(asyncio.create_task(let_go()), provider)
 
 
 class RemovedConnection:

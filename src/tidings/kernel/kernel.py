@@ -9,6 +9,7 @@ from uuid import UUID
 
 from tidings.domain.connections.route import SendingRoute
 from tidings.domain.connections.vendors import Vendors
+from tidings.domain.content.sender import WorkspaceSenders
 from tidings.domain.content.template_facts import KeptFacts
 from tidings.domain.errors import ChannelNotReady, ConfigInvalid
 from tidings.domain.flow.doubt import DoubtPolicy
@@ -30,7 +31,7 @@ from tidings.kernel.process.claim_turns import Turns
 from tidings.kernel.process.connections import ConnectionTable
 from tidings.kernel.process.in_hand import InHand
 from tidings.kernel.process.known import Elsewhere, Roster, RouteTable
-from tidings.kernel.process.known_senders import KnownSenders
+from tidings.kernel.process.known_by_workspace import KnownByWorkspace
 from tidings.kernel.process.rests import HostRests, Rests
 from tidings.kernel.process.shares import ProviderShare, Shares
 from tidings.kernel.process.stops import Stops
@@ -94,7 +95,8 @@ class Kernel:
     route_table: RouteTable = field(init=False)
     use: KnownUse = field(default_factory=KnownUse)
     roster: Roster = field(default_factory=Roster)
-    senders: KnownSenders = field(default_factory=KnownSenders)
+    senders: KnownByWorkspace[WorkspaceSenders] = field(default_factory=lambda: KnownByWorkspace(WorkspaceSenders()))
+    regions: KnownByWorkspace[str | None] = field(default_factory=lambda: KnownByWorkspace(None))  # of phone numbers
     elsewhere: Elsewhere = field(default_factory=Elsewhere)
     claim_floor: ClaimFloor = field(default_factory=ClaimFloor)
     statistics: Statistics = field(init=False)
@@ -120,7 +122,7 @@ class Kernel:
         object.__setattr__(self, "_providers", dict(self.providers))
         object.__setattr__(self, "providers", self._providers)
         object.__setattr__(self, "route_table", RouteTable(self.connections, self.vendors))
-        object.__setattr__(self, "notifier", Notifier(self.db, self.stops))
+        object.__setattr__(self, "notifier", Notifier(self.db, self.stops, self.connections))
         object.__setattr__(self, "statistics", Statistics(self.db, self.clock, self.claim_floor, self.shards))
         shared = self.limits.provider_concurrency
         slots = {
@@ -153,6 +155,14 @@ class Kernel:
         self._providers[name] = provider
         self.shares.limit(provider, limit, slots)
         return replaced
+
+    def let_go(self, provider: Provider) -> None:
+        """Forget a connection's provider that nothing calls any more, unless another has taken its name."""
+        if self._providers.get(provider.name) is provider:
+            del self._providers[provider.name]
+            self._slots.pop(provider.name, None)
+            self.shares.let_go(provider.name)
+            self.use.let_go(provider.name)
 
     def class_of(self, provider: str, called_at: datetime) -> ProviderClass:
         """What may be done after doubt about a call: nothing, once its connection may lead to another account."""

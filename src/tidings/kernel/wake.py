@@ -1,7 +1,7 @@
 """Tell workers of work that is due now: after the commit, the first at once, then at most every 10 ms (rule 11).
 
-They are also told what was asked to stop (stops.py), before the caller gets its answer. Only speed depends on either:
-workers also look by themselves.
+They are also told what was asked to stop (stops.py), and that connections have changed, before the caller gets its
+answer. Only speed depends on any of it: workers also look by themselves.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from uuid import UUID
 
 from tidings.domain.flow.ids import Shard
 from tidings.domain.flow.queue import Lane
+from tidings.kernel.process.connections import ConnectionTable
 from tidings.kernel.process.stops import Stops
 from tidings.log import log
 from tidings.storage import wake
@@ -19,6 +20,7 @@ from tidings.storage.database import Database, TransientFailure
 QUIET_SECONDS = 0.01
 STOP = "stop:"
 SEQUENCES = "sequences"
+CONNECTIONS = "connections"
 MOST_NAMED = 200
 """How many owners a notification names; it has room for 8,000 bytes."""
 
@@ -26,8 +28,8 @@ MOST_NAMED = 200
 class Notifier:
     """Collects the lanes that have work and sends them in few notifications."""
 
-    def __init__(self, db: Database, stops: Stops) -> None:
-        self._db, self._stops = db, stops
+    def __init__(self, db: Database, stops: Stops, connections: ConnectionTable) -> None:
+        self._db, self._stops, self._connections = db, stops, connections
         self._due: set[tuple[Shard, Lane]] = set()
         self._sending: asyncio.Task[None] | None = None
 
@@ -48,6 +50,11 @@ class Notifier:
         self._stops.note_sequences()
         await self._notify(STOP + SEQUENCES)
 
+    async def tell_connections_changed(self) -> None:
+        """Have connections read anew before their next use; returns once workers are notified."""
+        self._connections.forget()
+        await self._notify(CONNECTIONS)
+
     async def close(self) -> None:
         """Wait until everything is sent."""
         if self._sending:
@@ -67,15 +74,22 @@ class Notifier:
             log.info("notify_lost", reason=str(failure))
 
 
-async def listen(db: Database, stops: Stops, heard: Callable[[set[tuple[Shard, Lane]] | None], None]) -> None:
+async def listen(
+    db: Database,
+    stops: Stops,
+    connections: ConnectionTable,
+    heard: Callable[[set[tuple[Shard, Lane]] | None], None],
+) -> None:
     """Call `heard` for ever with what has work, or with None when something may have been missed.
 
-    Requests to stop are noted at once.
+    Requests to stop, and that connections have changed, are noted at once.
     """
 
     def hear(payload: str) -> None:
         if payload.startswith(STOP):
             note_stopped(stops, payload)
+        elif payload == CONNECTIONS:
+            connections.forget()
         else:
             heard(from_payload(payload) if payload else None)
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
@@ -296,8 +296,28 @@ def _always() -> bool:
     return True
 
 
+class HostVendor(Vendor, Protocol):
+    """A vendor whose recipients name the hosts that are called."""
+
+    def address_of(self, recipient: str) -> str:
+        """Return the address that a call for a recipient goes to; empty when there is none."""
+
+
 class RecipientHosts(VendorProvider):
     """A connection whose recipients name the hosts that are called: the trouble of one must not stop the others."""
+
+    def __init__(self, connection: ConnectionSettings, vendor: HostVendor, secrets: Iterable[str]) -> None:
+        super().__init__(connection, vendor, secrets)
+        self._address_of = vendor.address_of
+
+    async def host_of(self, workspace: Workspace, recipient: str) -> str | None:  # noqa: ARG002 – functions differ by it
+        """Return the host and port that a call for a recipient would go to; None where the call itself is refused."""
+        try:
+            parts = urlsplit(self._address_of(recipient))
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+        except (ValueError, msgspec.DecodeError):
+            return None
+        return f"{parts.hostname.rstrip('.')}:{port}" if parts.hostname else None
 
     async def send(self, item: Marked, may_start: MayStart) -> Outcome:
         """Make the call for one item; what could not begin is tried every minute, and uses no attempt."""

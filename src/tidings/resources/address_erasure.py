@@ -13,6 +13,7 @@ from tidings.domain.people.sought import SoughtAddress, seek_address
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.erase_address import STAGES, Erasing, erase_page
+from tidings.kernel.phone_region import numbers_of
 from tidings.views.contacts import ErasedAddress
 
 PAGES = 25
@@ -25,7 +26,8 @@ async def erase_address(
     kernel: Kernel, caller: Caller, address: str, *, dry_run: bool = False, cursor: str | None = None
 ) -> ErasedAddress:
     """Look through the next pages of a workspace and erase what is about an address, or only count it."""
-    sought = seek_address(address)
+    with await numbers_of(kernel, caller.workspace):
+        sought = seek_address(address)
     place: Place | None = _read_cursor(kernel, cursor)
     erasing = Erasing(kernel, caller.workspace, sought, await kernel.clock.now(), dry_run)
     if not dry_run:

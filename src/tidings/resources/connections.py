@@ -15,6 +15,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.connections.connection import WorkspaceConnection, provider_name
 from tidings.domain.connections.form import ConnectionDraft, left_after, names_after, read_connection
 from tidings.domain.errors import ConfigInvalid, Conflict, FieldsInvalid, NotFound, Problem
+from tidings.domain.flow.hosts import connection_hosts
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.kernel.connecting import Credentials, open_credentials, seal_credentials
@@ -133,10 +134,12 @@ class Connections:
         async def write(tx: Tx) -> None:
             if until := await rests.forget_rest(tx, provider=one.provider):
                 ended.append(until)  # remembered past a commit whose answer is lost
+            ended.extend(await rests.forget_host_rests(tx, prefix=connection_hosts(one.provider)))
 
         await self._persist(caller, id, "reset", {"name": one.name}, now, write)
         self._kernel.rests.forget(one.provider)
-        for until in ended[-1:]:
+        self._kernel.host_rests.forget_all()
+        for until in sorted(set(ended)):
             await wake_early(self._kernel, until, now)
         return await self.get(caller.workspace, id)
 
@@ -223,7 +226,7 @@ class Connections:
             await write_audit(self._kernel, tx, caller, [audit_entry], now)
 
         await self._kernel.db.persist(both)
-        self._kernel.connections.forget()
+        await self._kernel.notifier.tell_connections_changed()
 
     async def _list(self, workspace: Workspace) -> "Sequence[ListedConnection]":
         read = partial(connections.list_connections, workspace=workspace)

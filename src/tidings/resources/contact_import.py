@@ -14,10 +14,12 @@ import msgspec
 
 from tidings.domain.errors import Problem
 from tidings.domain.flow.ids import Workspace
+from tidings.domain.people.address import NumbersOf
 from tidings.domain.people.contact import read_contact
 from tidings.domain.people.contact_fields import SPELLINGS, ContactChange
 from tidings.domain.people.contact_file import ContactFile, Line
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.phone_region import numbers_of
 from tidings.kernel.process.breaks import Breaks
 from tidings.resources.contact_store import upsert
 from tidings.views.contacts import Imported, RejectedLine, UpsertedContact
@@ -59,11 +61,13 @@ class Import:
     on_progress: Callable[[ImportReport], None] = lambda _: None
     on_rejected: Callable[[RejectedLine], None] = lambda _: None
     report: ImportReport = field(default_factory=ImportReport)
+    _numbers: NumbersOf = field(default_factory=lambda: NumbersOf(None))
 
     async def run(
         self, kernel: Kernel, workspace: Workspace, file: ContactFile, chunks: AsyncIterable[bytes]
     ) -> Imported:
         """Read to the end; what was stored before it is stopped stays stored."""
+        self._numbers = await numbers_of(kernel, workspace)
         storing: asyncio.Task[list[UpsertedContact]] | None = None
         try:
             async for batch in self._batches(file, chunks):
@@ -112,7 +116,8 @@ class Import:
         if line.raw is None:
             self._reject(line.number, [Problem(WHOLE_LINE, line.reason)])
             return None
-        change, problems = read_contact(line.raw)
+        with self._numbers:
+            change, problems = read_contact(line.raw)
         known_by = change.external_id or (change.email or "").lower() or change.phone
         if problems or not known_by:
             self._reject(line.number, problems or [Problem(WHOLE_LINE, NOBODY)])

@@ -26,6 +26,7 @@ from tidings.domain.storable import is_storable
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.references import find_contact
+from tidings.kernel.phone_region import numbers_of
 from tidings.kernel.process.breaks import Breaks
 from tidings.resources import contact_store, suppressions
 from tidings.resources.address_erasure import erase_address
@@ -78,7 +79,7 @@ class Contacts:
 
     async def create(self, caller: Caller, given: object) -> tuple[Contact, ContactOutcome]:
         """Create a contact, or change the one with this external id; safe to repeat with an external id."""
-        change = await self._dated(_read(given))
+        change = await self._dated(await self._read(caller, given))
         new = await contact_store.name_new(self._kernel, caller.workspace, change)
         if await contact_store.add(self._kernel, caller, new):
             return new.contact, ContactOutcome.CREATED
@@ -89,7 +90,7 @@ class Contacts:
         """Change the given fields of a contact; its external id never changes."""
         before = await self.get(caller.workspace, contact)
         id = before.id
-        change = await self._dated(_read(given))
+        change = await self._dated(await self._read(caller, given))
         if change.external_id not in {None, before.external_id}:
             raise ContactsInvalid([Problem("externalId", f"is {before.external_id!r} and never changes")])
         now = await self._kernel.clock.now()
@@ -110,9 +111,11 @@ class Contacts:
         if not 1 <= len(given) <= MOST_CONTACTS:
             raise InputInvalid(f"{len(given)} contacts: give 1 to {MOST_CONTACTS} in one call")
         changes, problems, breaks = [], [], Breaks()
+        numbers = await numbers_of(self._kernel, caller.workspace)
         for place, one in enumerate(given):
             await breaks.take_if_due()
-            change, wrong = read_contact(one, f"contacts[{place}]")
+            with numbers:
+                change, wrong = read_contact(one, f"contacts[{place}]")
             changes.append(change)
             problems += wrong
             if len(problems) >= MOST_PROBLEMS:
@@ -208,6 +211,13 @@ class Contacts:
         found = await self._find(workspace, where.external_id or "")
         return [found] if found and matches(where.tree, found, await self._kernel.clock.now()) else []
 
+    async def _read(self, caller: Caller, given: object) -> ContactChange:
+        with await numbers_of(self._kernel, caller.workspace):
+            change, problems = read_contact(given)
+        if problems:
+            raise ContactsInvalid(problems)
+        return change
+
     async def _dated(self, change: ContactChange) -> ContactChange:
         """Return a change in which every consent and suppression has a time; the default is now."""
         at = (await self._kernel.clock.now()).isoformat()
@@ -260,13 +270,6 @@ class Contacts:
         bucket = Bucket(int(self._kernel.spread() * BUCKETS))
         call, entry = self._kernel.new_id(bucket, now), self._kernel.new_id(bucket, now)
         await self._kernel.db.persist(lambda tx: self._audit(tx, caller, call, event, counts, now, entry), alone=True)
-
-
-def _read(given: object) -> ContactChange:
-    change, problems = read_contact(given)
-    if problems:
-        raise ContactsInvalid(problems)
-    return change
 
 
 def _checked(where: ContactFilter) -> ContactFilter:

@@ -26,6 +26,7 @@ from tidings.domain.words import outbox_word
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.kernel.people.references import find_contact, find_contacts
+from tidings.kernel.phone_region import numbers_of
 from tidings.kernel.readiness import live_staff
 from tidings.kernel.start.event import Decided, find_taken, plan_event, take_event
 from tidings.kernel.start.event_drafts import EventDraft
@@ -64,7 +65,10 @@ class Events:
 
         An event that no rule and no fallback knows does nothing; with `must_be_known` it is refused instead.
         """
-        event = _read(given)
+        with await numbers_of(self._kernel, caller.workspace):
+            return await self._send_read(caller, _read(given), source, must_be_known=must_be_known)
+
+    async def _send_read(self, caller: Caller, event: IncomingEvent, source: str, *, must_be_known: bool) -> Event:
         try:
             return await self._send(caller.workspace, event, source, must_be_known=must_be_known)
         except TidingsError:
@@ -86,7 +90,8 @@ class Events:
 
     async def explain(self, workspace: Workspace, given: Json) -> Decisions:
         """Explain what an event would do, decision by decision; nothing is stored, and nothing is sent."""
-        event, ruling = await self._prepare(workspace, _read(given))
+        with await numbers_of(self._kernel, workspace):
+            event, ruling = await self._prepare(workspace, _read(given))
         decided = await plan_event(self._kernel, workspace, event, ruling, await self._kernel.clock.now())
         drafts = [draft.contact_id for one in decided for draft in one.drafts]
         contacts = await name_contacts(self._kernel, workspace, drafts)

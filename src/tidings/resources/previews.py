@@ -35,6 +35,7 @@ from tidings.kernel.flow.addressees import spelled
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.people.contacts import load_people
 from tidings.kernel.people.references import find_contacts, no_contact
+from tidings.kernel.phone_region import numbers_of
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.senders import know_senders, sent_by
 from tidings.kernel.templates import know_stored_templates, link_templates
@@ -92,7 +93,8 @@ async def render_drafts(
     results = await kernel.renderer.render(jobs)
     await know_senders(kernel, [workspace], now)
     made = [sent_by(kernel, workspace, one.message, result) for one, result in zip(drafts, results, strict=True)]
-    return [_shown(*one, person) for one in zip(drafts, missing, results, made, strict=True)]
+    with await numbers_of(kernel, workspace):
+        return [_shown(*one, person) for one in zip(drafts, missing, results, made, strict=True)]
 
 
 def _shown(

@@ -23,6 +23,7 @@ from tidings.domain.rules.key import RuleKey
 from tidings.domain.rules.rule import RuleDefinition, RuleStep, keep_steps, read_rule, step_to_json
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
+from tidings.kernel.phone_region import numbers_of
 from tidings.kernel.templates import know_stored_templates, link_templates
 from tidings.resources.pages import id_of
 from tidings.resources.readiness import find_unready
@@ -179,7 +180,8 @@ class Rules:
         if not isinstance(given, Mapping):
             return read_rule(given)
         linked = await link_templates(self._kernel, workspace, given)
-        return replace(linked.read(read_rule), frozen=linked.frozen)
+        with await numbers_of(self._kernel, workspace):
+            return replace(linked.read(read_rule), frozen=linked.frozen)
 
     async def _put(self, caller: Caller, rule: RuleDefinition, *, must_be_new: bool) -> tuple[Rule, Change]:
         here, now = caller.workspace, await self._kernel.clock.now()

@@ -13,6 +13,7 @@ from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.paging import ANY_TIME, DEFAULT_LIMIT, Created, newest_first
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
+from tidings.kernel.phone_region import numbers_of
 from tidings.resources.pages import newest
 from tidings.storage import resolve, senders
 from tidings.storage.acting import for_caller
@@ -35,7 +36,8 @@ class Senders:
 
     async def create(self, caller: Caller, given: Json) -> NamedSender:
         """Add a sender; raise Conflict if the name is taken."""
-        written = read_sender(given)
+        with await numbers_of(self._kernel, caller.workspace):
+            written = read_sender(given)
         name, now = written.identity.name, await self._kernel.clock.now()
         id = self._kernel.new_id(caller.workspace.bucket_of(name), now)
         entry = self._kernel.new_id(bucket_of_id(id), now)
@@ -57,7 +59,9 @@ class Senders:
     async def update(self, caller: Caller, id: UUID, given: Json) -> NamedSender:
         """Change the given fields of a sender; messages that are written from now on are from it as it is then."""
         before = await self.get(caller.workspace, id)
-        written, now = read_sender(given, before), await self._kernel.clock.now()
+        with await numbers_of(self._kernel, caller.workspace):
+            written = read_sender(given, before)
+        now = await self._kernel.clock.now()
         entry = self._kernel.new_id(bucket_of_id(id), now)
 
         async def write(tx: Tx) -> None:
@@ -100,7 +104,8 @@ class Senders:
             if await resolve.find_audit(tx, shard=self._kernel.shard_of(id), ids=[entry]):
                 return
             if users := await senders.find_sender_users(tx, workspace=workspace, name=shown.name, limit=MOST_NAMED):
-                raise Conflict(f"sender {shown.name!r} is named by {', '.join(users)}; change them first")
+                named = ", ".join(dict.fromkeys(users))  # a sequence by its draft, and by what is published
+                raise Conflict(f"sender {shown.name!r} is named by {named}; change them first")
             if not await senders.delete_sender(tx, workspace=workspace, id=id):
                 raise NotFound(f"there is no sender {id}")
             await self._audit(tx, caller, id, "deleted", {"name": shown.name}, entry, now)

@@ -4,7 +4,7 @@ What is published with a template keeps the version it was published with (domai
 again takes the newest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -241,7 +241,17 @@ class Templates:
             for one in await self._kernel.db.persist(look, alone=True)
             if any(use.name in names for use in uses_in(one.content))
         ]
-        return [*keeping, *campaigns, *rendering]
+        return [*keeping, *await self._drafts(workspace, names, {one.id for one in keeping}), *campaigns, *rendering]
+
+    async def _drafts(self, workspace: Workspace, names: Sequence[str], keeping: Collection[UUID]) -> Users:
+        """Return the sequences that keep no version yet and whose drafts use one of the templates."""
+        look = partial(templates.list_drafts_with_words, workspace=workspace, words=names)
+        found = {
+            one.id: TemplateUser(kind=TemplateUserKind.SEQUENCE, id=one.id, name=one.name)
+            for one in await self._kernel.db.persist(look, alone=True)
+            if any(use.name in names for use in uses_in({"subject": one.subject, "content": one.content}))
+        }
+        return [one for id, one in found.items() if id not in keeping]
 
     async def _rendering(self, workspace: Workspace, name: str) -> Users:
         """Return the templates that render one, and those that render them in turn."""

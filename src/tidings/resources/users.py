@@ -36,6 +36,7 @@ FIRST_LINK_LASTS = timedelta(hours=1)
 FIRST = "operator"
 """The name of the first person, until they give their own."""
 MADE_BY_START = "tidings"
+FIRST_WORKSPACE = Workspace().name
 Write = Callable[[Tx], Awaitable[User]]
 
 
@@ -190,6 +191,24 @@ class Users:
             return found
 
         await self._changed(write)
+
+    @for_everyone
+    async def admit(self, tenant: str, email: str, name: str, by: str, workspaces: Roles) -> None:
+        """Make a person whose address somebody trusted has verified; nothing where there is one with this address."""
+        address, now = read_user_email(email), await self._kernel.clock.now()
+        shown = name if problem_of_name(name) is None else address
+        home = Workspace(tenant, next(iter(workspaces), FIRST_WORKSPACE))
+        id = self._kernel.new_id(home.bucket_of(address), now)
+        entry = self._entry(id, "invited", {"email": address, "name": shown}, now)
+
+        async def write(tx: Tx) -> None:
+            if await users.find_user(tx, tenant=tenant, email=address, now=now):
+                return
+            await users.insert_user(tx, id=id, tenant=tenant, email=address, name=shown, now=now, created_by=by)
+            await _put_roles(tx, tenant, id, workspaces)
+            await write_audit(self._kernel, tx, Caller(home, by), [entry], now)
+
+        await self._kernel.db.persist(write)
 
     @for_everyone
     async def first_link(self) -> LinkedUser | None:

@@ -1,4 +1,4 @@
-"""What the operator sets for tenants and workspaces: weights, and which private addresses may be called.
+"""What the operator sets for tenants and workspaces: weights, private addresses that may be called, phone regions.
 
 A running process sees a change within seconds: nothing here is kept longer than that anywhere.
 """
@@ -12,8 +12,11 @@ from uuid import UUID
 from tidings.domain.caller import Caller
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.flow.ids import Workspace, length_prefixed, make_id
+from tidings.domain.messages import quoted
 from tidings.domain.names import problem_of_name
+from tidings.domain.people.region import read_region
 from tidings.domain.private_addresses import check_private_addresses
+from tidings.extras import require_extra
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.audit import AuditEntry, write_audit
 from tidings.storage import workspaces
@@ -51,22 +54,26 @@ class TenancySettings:
         *,
         weight: int | None = None,
         private_addresses: Sequence[str] | None = None,
+        phone_region: str | None = None,
     ) -> WorkspaceSettings:
-        """Set what is given, and leave the rest; `private_addresses` is the whole list."""
+        """Set what is given, and leave the rest; `private_addresses` is the whole list, an empty region none."""
         _check(weight, {"tenant": workspace.tenant, "workspace": workspace.name})
         opened = None if private_addresses is None else check_private_addresses(private_addresses)
-        given = {"weight": weight, "privateAddresses": opened}
+        region = _region(phone_region) if phone_region else phone_region
+        given = {"weight": weight, "privateAddresses": opened, "phoneRegion": region}
         now = await self._kernel.clock.now()
         entry = self._entry(workspace, "workspace", {key: one for key, one in given.items() if one is not None}, now)
 
         async def write(tx: Tx) -> WorkspaceSettings:
             await workspaces.put_workspace_settings(
-                tx, workspace=workspace, weight=weight, private_addresses=opened, now=now
+                tx, workspace=workspace, weight=weight, private_addresses=opened, phone_region=region, now=now
             )
             await write_audit(self._kernel, tx, Caller(workspace, caller.actor), [entry], now)
             return _shown(workspace, await workspaces.read_workspace_settings(tx, workspace=workspace))
 
-        return await self._kernel.db.persist(write)
+        written = await self._kernel.db.persist(write)
+        self._kernel.regions.forget()
+        return written
 
     @for_everyone
     async def list_tenants(self) -> Tenants:
@@ -100,6 +107,7 @@ def _shown(workspace: Workspace, stored: workspaces.StoredSettings) -> Workspace
         weight=stored.weight,
         tenant_weight=stored.tenant_weight,
         private_addresses=stored.private_addresses,
+        phone_region=stored.phone_region,
         updated_at=stored.updated_at,
     )
 
@@ -110,6 +118,16 @@ def _check(weight: int | None, names: "dict[str, str]") -> None:
         problems.append(Problem("weight", f"{weight} is not from 1 to {LARGEST_WEIGHT}"))
     if problems:
         raise FieldsInvalid(problems)
+
+
+def _region(given: str) -> str:
+    """Return a country, once what reads its numbers is installed."""
+    try:
+        region = read_region(given)
+    except ValueError as error:
+        raise FieldsInvalid([Problem("phoneRegion", f"{quoted(given)} is not a country: {error}")]) from None
+    require_extra("phone")
+    return region
 
 
 def _subject_of(workspace: Workspace, kind: str) -> UUID:

@@ -148,8 +148,10 @@ async def _link(live: Engine, workspace: Workspace, subject: Subject) -> LinkedD
 
 async def _copy(live: Engine, scratch: Engine, workspace: Workspace, crowd: Crowd, frozen: Frozen) -> None:
     """Store there whom messages are for, the templates they render, and whom they may be from."""
-    await copy_crowd(scratch, workspace, crowd.people)
     caller = Caller(workspace, "simulation")
+    if region := (await live.workspaces.get(workspace)).phone_region:
+        await scratch.workspaces.set(caller, workspace, phone_region=region)
+    await copy_crowd(scratch, workspace, crowd.people)
     await scratch.templates.copy(caller, frozen)
     for sender in (await live.senders.list(workspace, limit=LARGEST_LIMIT)).items:
         await scratch.senders.create(caller, sender.in_json())

@@ -21,6 +21,7 @@ from tidings.domain.paging import EVERYTHING, Span
 from tidings.domain.people.audience_filter import (
     ATTRIBUTES,
     LEAVES,
+    TEXT_PATHS,
     TIME_PATHS,
     AllOf,
     AnyOf,
@@ -103,7 +104,7 @@ class _Conditions:
             case Compare():
                 return self._comparison(wanted)
             case NamedContacts(ids):
-                return self._part("id_is", value=ids)
+                return self._part("id_is", {"value": ids})
             case AllOf(parts):
                 return f"({' and '.join(map(self.of, parts)) or 'true'})"
             case AnyOf(parts):
@@ -118,12 +119,12 @@ class _Conditions:
         if leaf.means:
             return self.of(leaf.means(value))
         asked = leaf.asks(value) if leaf.asks else {f"{name}_is": value}
-        return f"({' and '.join(self._part(part, value=one) for part, one in asked.items())})"
+        return f"({' and '.join(self._part(part, {'value': one}) for part, one in asked.items())})"
 
     def _comparison(self, one: Compare) -> str:
         match one.op:
             case Op.EXISTS | Op.MISSING:
-                exists = self._seen("exists_seen", one)
+                exists = self._seen("exists", one)
                 return f"not {exists}" if one.op is Op.MISSING else exists
             case Op.EQUALS | Op.NOT_EQUALS | Op.IN:
                 among = self._among(one, one.value if one.op is Op.IN else [one.value])
@@ -133,8 +134,7 @@ class _Conditions:
                 return self._seen(f"contains_{_KINDS[type(sought)]}", one, value=_sent(sought, one.value))
             case _:
                 sought = sought_in_order(one.value, self.now)
-                part = "time" if one.path[0] in TIME_PATHS else _KINDS[type(sought)]
-                return self._seen(part, one, value=_sent(sought, one.value), order=_ORDERS[one.op])
+                return self._seen(_KINDS[type(sought)], one, _ORDERS[one.op], value=_sent(sought, one.value))
 
     def _among(self, one: Compare, given: Sequence[object]) -> str:
         """Equal to one of the values, each as what it is."""
@@ -149,17 +149,21 @@ class _Conditions:
         """A comparison of what a contact has at the path."""
         root, *below = one.path
         if root == ATTRIBUTES:
-            return self._part(part, order, "seen_attributes", path=below, **values)
+            return self._part(part, {"path": below, **values}, seen="attributes", order=order)
         if root in TIME_PATHS:
-            return self._part(part, order, f"seen_{root}", **values)
-        return self._part(part, order, "seen_field", path=root, **values)
+            return self._part("time", values, column=TIME_PATHS[root], order=order)
+        return self._part(part, values, seen="field", column=TEXT_PATHS[root], order=order)
 
-    def _part(self, name: str, order: str = "", seen: str = "", **values: object) -> str:
+    def _part(
+        self, name: str, values: Mapping[str, object], *, seen: str = "", column: str = "", order: str = ""
+    ) -> str:
         """One part with its parameters; what a contact lacks never matches."""
         self._count += 1
         parts = load_parts()
-        text = _COMMENT.sub("", parts[name]).replace("[order]", order)
-        text = text.replace("[seen]", f"({parts[seen]})") if seen else text
+        text = _COMMENT.sub("", parts[name])
+        for written in ("text", "seen") if seen else ():
+            text = text.replace(f"[{written}]", f"({parts[f'{written}_{seen}']})")
+        text = text.replace("[column]", column).replace("[order]", order)
         self.values |= {f"{given}_{self._count}": value for given, value in values.items()}
         numbered = _PARAMETER.sub(rf":\1_{self._count}", text)
         return f"({numbered}) is true"

@@ -29,8 +29,8 @@ run empty again. A wrong plan reads a whole shard for each row of a batch: 13 ms
    walking through everybody's.
 6. A row's shard is computed in place: `shard_count()` in migrate.sql is strict, or both functions of the check on every
    hot table would be called for each row; that took 5 µs of some 25.
-7. Rows are written where they stand: pages of `executions` and `outbox` are half full (`fillfactor` in schema.sql), so
-   that an update stays on its page, and the indexes that every plan above relies on hear nothing of it.
+7. Rows are written where they stand: pages of `executions` and `outbox` are filled to 40 and 44 % (`fillfactor` in
+   schema.sql), so that an update stays on its page, and the indexes that every plan above relies on hear nothing of it.
 8. Claims begin where the last one ended (kernel/process/claim_floor.py): no plan helps against index entries of rows
    that are gone and cannot be cleaned up yet.
 

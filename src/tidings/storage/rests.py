@@ -36,7 +36,7 @@ async def load_rests(tx: Tx, *, now: datetime) -> Mapping[str, StoredRest]:
 
 @_SQL.statement
 async def load_host_rests(tx: Tx, *, names: Sequence[str]) -> Mapping[str, StoredRest]:
-    """Those of some hosts of functions that did not answer when they were last called, by the names of their rests."""
+    """Those of some hosts that did not answer when they were last called, by the names of their rests."""
 
 
 @_SQL.statement
@@ -50,8 +50,13 @@ async def forget_rest(tx: Tx, *, provider: str) -> datetime | None:
 
 
 @_SQL.statement
+async def forget_host_rests(tx: Tx, *, prefix: str) -> list[datetime]:
+    """Let all hosts be called again whose rests have names that begin so; return until when they would have rested."""
+
+
+@_SQL.statement
 async def forget_old_host_rests(tx: Tx, *, before: datetime) -> None:
-    """Forget hosts of functions whose last rest began before that."""
+    """Forget hosts whose last rest began before that."""
 
 
 @_SQL.statement

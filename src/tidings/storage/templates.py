@@ -43,6 +43,15 @@ class CampaignContent(Struct, frozen=True):
     content: Mapping[str, object]
 
 
+class DraftContent(Struct, frozen=True):
+    """What one step of a sequence's draft says."""
+
+    id: UUID
+    name: str
+    subject: str | None
+    content: object
+
+
 @_SQL.statement
 async def insert_template(
     tx: Tx,
@@ -132,6 +141,11 @@ async def list_rendering_templates(tx: Tx, *, workspace: Workspace, names: Seque
 @_SQL.statement
 async def list_campaigns_with_words(tx: Tx, *, workspace: Workspace, words: Sequence[str]) -> list[CampaignContent]:
     """The campaigns whose content has one of these words in it."""
+
+
+@_SQL.statement
+async def list_drafts_with_words(tx: Tx, *, workspace: Workspace, words: Sequence[str]) -> list[DraftContent]:
+    """The steps of sequences' drafts that have one of these words in them."""
 
 
 @_SQL.statement

@@ -1,6 +1,6 @@
 """What the operator set for tenants and workspaces. Reached from resources/, and from directory.py for a call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ class StoredSettings(Struct, frozen=True):
     weight: int
     tenant_weight: int
     private_addresses: list[str]
+    phone_region: str | None
     updated_at: datetime | None
 
 
@@ -34,9 +35,26 @@ async def read_workspace_settings(tx: Tx, *, workspace: Workspace) -> StoredSett
 
 @_SQL.statement
 async def put_workspace_settings(
-    tx: Tx, *, workspace: Workspace, weight: int | None, private_addresses: Sequence[str] | None, now: datetime
+    tx: Tx,
+    *,
+    workspace: Workspace,
+    weight: int | None,
+    private_addresses: Sequence[str] | None,
+    phone_region: str | None,
+    now: datetime,
 ) -> None:
-    """Set what is not None, and leave the rest."""
+    """Set what is not None, and leave the rest; an empty region is none of its own."""
+
+
+async def read_phone_regions(tx: Tx, *, workspaces: Sequence[Workspace]) -> Mapping[Workspace, str | None]:
+    """The country of each workspace's phone numbers; None where it has none of its own."""
+    rows = await tx.fetch(
+        _SQL["read_phone_regions"],
+        tenants=[one.tenant for one in workspaces],
+        workspaces=[one.name for one in workspaces],
+    )
+    found = {Workspace(row["tenant_id"], row["workspace_id"]): row["phone_region"] for row in rows}
+    return {one: found.get(one) for one in workspaces}
 
 
 @_SQL.statement

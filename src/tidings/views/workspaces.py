@@ -16,6 +16,10 @@ class WorkspaceSettings(View, frozen=True, kw_only=True):
         list[str],
         doc("Networks, addresses and host names that are private and may be called.", ["10.1.0.0/16"]),
     ] = []
+    phone_region: Annotated[
+        str | None,
+        doc("The country of phone numbers that have no country's code; null for the installation's own.", "DE"),
+    ] = None
     updated_at: Annotated[Time | None, doc("When somebody last set something; null while these are the defaults.")] = (
         None
     )

@@ -54,7 +54,7 @@ class Worker:
     async def run(self) -> None:
         """Work until drained; return once no call is under way."""
         kernel = self._engine.kernel
-        listener = asyncio.create_task(listen(kernel.db, kernel.stops, self._heard))
+        listener = asyncio.create_task(listen(kernel.db, kernel.stops, kernel.connections, self._heard))
         looking = asyncio.create_task(self._look_for_ever())
         shares = kernel.shares
         shares.start()

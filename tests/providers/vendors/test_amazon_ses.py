@@ -7,7 +7,7 @@ from email.header import decode_header, make_header
 import msgspec
 import pytest
 
-from tests.providers.items import marked, yes
+from tests.providers.items import letter_with_files, marked, yes
 from tests.providers.vendors.making import doubtful, maker
 from tidings.domain.channels import Channel
 from tidings.domain.flow.item import Payload
@@ -96,17 +96,12 @@ async def test_amazon_ses_conforms() -> None:
 async def test_the_request_is_what_the_model_of_ses_says() -> None:
     """The body is what botocore 1.44.3 (model sesv2 of 2019-09-27) takes as valid and writes for these fields."""
     async with scripted_server(HttpReply(200, b"\x89PNG", {"Content-Type": "image/png"})) as files:
-        payload: Payload = {
+        payload = letter_with_files(files.url) | {
             "subject": "Grüße",
-            "body": "Good morning.",
-            "html": '<p>Good morning.<img src="cid:logo"></p>',
             "from": "Zoë Ann <ann@example.com>",
             "replyTo": "Help, now <help@example.com>",
             "cc": '["Bob <bob@example.com>"]',
-            "bcc": '["eve@example.com"]',
             "headers": '{"X-Campaign": "7", "X-Name": "Zoë"}',
-            "attachments": f'[{{"url": "{files.url}/a.pdf", "filename": "a.pdf"}},'
-            f' {{"url": "{files.url}/b", "filename": "b.png", "contentType": "image/png", "contentId": "logo"}}]',
         }
         item = marked(payload=payload)
         async with scripted_server(OK) as server:

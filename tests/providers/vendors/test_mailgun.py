@@ -8,10 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.providers.items import marked, yes
+from tests.providers.items import letter_with_files, marked, yes
 from tests.providers.vendors.making import doubtful, maker
 from tidings.domain.channels import Channel
-from tidings.domain.flow.item import Payload
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.provider import CannotTell, Found
 from tidings.testing.conformance import ConformanceCase, DocumentedAnswer, nonconformities
@@ -56,18 +55,8 @@ async def test_mailgun_conforms() -> None:
 
 async def test_the_request_is_what_mailgun_documents() -> None:
     async with scripted_server(HttpReply(200, b"\x89PNG\r\n--", {"Content-Type": "image/png"})) as files:
-        payload: Payload = {
-            "subject": "Grüße",
-            "body": "Good morning.\r\n--\r\n",
-            "html": '<p>Good morning.<img src="cid:logo"></p>',
-            "from": "Ann <ann@example.com>",
-            "replyTo": "help@example.com",
-            "cc": '["Bob <bob@example.com>", "carl@example.com"]',
-            "bcc": '["eve@example.com"]',
-            "headers": '{"X-Campaign": "7"}',
-            "attachments": f'[{{"url": "{files.url}/a.pdf", "filename": "ä.pdf"}},'
-            f' {{"url": "{files.url}/b", "filename": "b.png", "contentType": "image/png", "contentId": "logo"}}]',
-        }
+        payload = letter_with_files(files.url) | {"subject": "Grüße", "body": "Good morning.\r\n--\r\n"}
+        payload["attachments"] = payload["attachments"].replace('a.pdf"}', 'ä.pdf"}')
         item = marked(payload=payload)
         async with scripted_server(OK) as server:
             provider = MAKE(server.url, timedelta(seconds=30))

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.providers.items import marked, yes
+from tests.providers.items import letter_with_files, marked, yes
 from tests.providers.vendors.making import doubtful, maker
 from tidings.domain.channels import Channel
 from tidings.domain.flow.item import Payload
@@ -65,18 +65,7 @@ async def test_postmark_conforms() -> None:
 
 async def test_the_request_is_what_postmark_documents() -> None:
     async with scripted_server(HttpReply(200, b"\x89PNG", {"Content-Type": "image/png"})) as files:
-        payload: Payload = {
-            "subject": "Hello",
-            "body": "Good morning.",
-            "html": '<p>Good morning.<img src="cid:logo"></p>',
-            "from": "Sender, jr. <ann@example.com>",
-            "replyTo": "help@example.com",
-            "cc": '["Bob <bob@example.com>", "carl@example.com"]',
-            "bcc": '["eve@example.com"]',
-            "headers": '{"X-Campaign": "7"}',
-            "attachments": f'[{{"url": "{files.url}/a.pdf", "filename": "a.pdf"}},'
-            f' {{"url": "{files.url}/b", "filename": "b.png", "contentType": "image/png", "contentId": "logo"}}]',
-        }
+        payload = letter_with_files(files.url) | {"from": "Sender, jr. <ann@example.com>"}
         item = marked(payload=payload)
         async with scripted_server(OK) as server:
             provider = MAKE(server.url, timedelta(seconds=30))

@@ -24,7 +24,7 @@ from sendgrid.helpers.mail import (
     To,
 )
 
-from tests.providers.items import marked, yes
+from tests.providers.items import letter_with_files, marked, yes
 from tests.providers.vendors.making import doubtful, maker
 from tidings.domain.channels import Channel
 from tidings.domain.flow.item import Payload
@@ -72,17 +72,9 @@ async def test_sendgrid_conforms() -> None:
 
 async def test_the_request_is_what_sendgrids_own_library_writes() -> None:
     async with scripted_server(HttpReply(200, b"\x89PNG", {"Content-Type": "image/png"})) as files:
-        payload: Payload = {
-            "subject": "Hello",
-            "body": "Good morning.",
-            "html": '<p>Good morning.<img src="cid:logo"></p>',
-            "from": "Ann <ann@example.com>",
+        payload = letter_with_files(files.url) | {
             "replyTo": "Help <help@example.com>",
             "cc": '["Bob <bob@example.com>", "ann@example.com", "BOB@example.com"]',
-            "bcc": '["eve@example.com"]',
-            "headers": '{"X-Campaign": "7"}',
-            "attachments": f'[{{"url": "{files.url}/a.pdf", "filename": "a.pdf"}},'
-            f' {{"url": "{files.url}/b", "filename": "b.png", "contentType": "image/png", "contentId": "logo"}}]',
         }
         item = marked(payload=payload)
         async with scripted_server(OK) as server:

@@ -1,50 +1,48 @@
 /** Reading: one answer, or a list page by page. Keys begin with the workspace, so that nothing is shown in another. */
-import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { ApiError } from "@tidings/client";
+import { keepPreviousData, QueryClient, type QueryKey, useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
-import { ApiProblem } from "./problem";
-import { caller, get, type QueryValue } from "./request";
+import { type Answer, call, type CallArguments, caller, type Operation } from "./client";
 
-export type Query = Readonly<Record<string, QueryValue>>;
+type Reading = Extract<Operation, `GET ${string}`>;
 
-export interface PageOf<Row> {
-  data: Row[];
-  nextCursor?: string | null;
-}
+/** What one call of an operation is given, as an object that may be left out where nothing is needed. */
+type GivenOf<Op extends Operation> = NonNullable<CallArguments<Op>[0]>;
 
 export const queryClient = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: 5_000,
-      retry: (failures, error) => failures < 2 && (!(error instanceof ApiProblem) || error.status >= 500 || error.status === 0),
-      retryDelay: (failures) => 500 * 2 ** failures,
-    },
-  },
+  defaultOptions: { queries: { staleTime: 5_000, retry: false } }, // the client tries again by itself
 });
 
-/** The key of what is read at a path; `invalidate` makes all that begins with it stale. */
-export function keyOf(path: string, query: Query = {}): readonly unknown[] {
-  return [caller.workspace, ...path.split("/").filter(Boolean), query];
+/** The key of what is read: the parts of its address, so that a change of `/v1/runs` reaches what is below it. */
+export function keyOf(operation: Operation, given: object = {}): QueryKey {
+  const { path = {}, query = {} } = given as { path?: Record<string, string>; query?: object };
+  const address = operation.slice(operation.indexOf(" ") + 1).replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? "");
+  return [caller.workspace, ...address.split("/").filter(Boolean), query];
 }
 
-/** After a change: read again what stands at this path and below it. */
-export function invalidate(...paths: string[]): Promise<unknown> {
-  const all = paths.map((path) => queryClient.invalidateQueries({ queryKey: [caller.workspace, ...path.split("/").filter(Boolean)] }));
-  return Promise.all(all);
+/** After a change: read again what stands at these addresses and below them, `/v1/runs`. */
+export function invalidate(...addresses: string[]): Promise<unknown> {
+  const parts = addresses.map((address) => address.split("/").filter(Boolean));
+  return Promise.all(parts.map((part) => queryClient.invalidateQueries({ queryKey: [caller.workspace, ...part] })));
 }
 
 export interface ReadOptions {
   enabled?: boolean;
   /** Read again every so many milliseconds while the page is in sight. */
-  every?: number;
+  every?: number | undefined;
   /** Show the last answer while another query's is on its way. */
   keep?: boolean;
 }
 
-/** One answer: `data`, `error`, `isPending`. */
-export function useGet<Answer>(path: string, query: Query = {}, { enabled = true, every, keep }: ReadOptions = {}): UseQueryResult<Answer> {
-  return useQuery<Answer>({
-    queryKey: keyOf(path, query),
-    queryFn: ({ signal }) => get<Answer>(path, { query, signal }),
+/** One answer: `useRead("GET /v1/runs/{id}", { path: { id } })` has `data`, `error`, `isPending`. */
+export function useRead<Op extends Reading>(
+  operation: Op,
+  given: GivenOf<Op>,
+  { enabled = true, every, keep }: ReadOptions = {},
+): UseQueryResult<Answer<Op>> {
+  return useQuery<Answer<Op>>({
+    queryKey: keyOf(operation, given),
+    queryFn: ({ signal }) => ask(operation, { ...given, signal }),
     enabled,
     refetchInterval: every ?? false,
     ...(keep ? { placeholderData: keepPreviousData } : {}),
@@ -59,15 +57,23 @@ export interface List<Row> {
   reload: () => void;
 }
 
-const PAGE_ROWS = 100;
+type RowOf<Op extends Operation> = Answer<Op> extends { data: (infer Row)[] } ? Row : never;
+
+interface OnePage<Row> {
+  data: Row[];
+  nextCursor?: string | null;
+}
 
 /** A list that is read by cursors; give `rows`, `isLoading` and `more` to `Table`. */
-export function useList<Row>(path: string, query: Query = {}, { enabled = true, every }: ReadOptions = {}): List<Row> {
+export function useList<Op extends Reading>(operation: Op, given: GivenOf<Op>, { enabled = true, every }: ReadOptions = {}): List<RowOf<Op>> {
   const found = useInfiniteQuery({
-    queryKey: keyOf(path, { limit: PAGE_ROWS, ...query }),
-    queryFn: ({ pageParam, signal }) => get<PageOf<Row>>(path, { query: { limit: PAGE_ROWS, ...query, cursor: pageParam }, signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (last) => last.nextCursor ?? undefined,
+    queryKey: keyOf(operation, given),
+    queryFn: ({ pageParam, signal }) => {
+      const { query } = given as { query?: object };
+      return ask(operation, { ...given, query: { ...query, ...pageParam }, signal }) as Promise<OnePage<RowOf<Op>>>;
+    },
+    initialPageParam: {},
+    getNextPageParam: (last) => (last.nextCursor ? { cursor: last.nextCursor } : undefined),
     enabled,
     // Reading again reads every page that is loaded: a list that somebody has scrolled through stays as it is.
     refetchInterval: (state) => (every && (state.state.data?.pages.length ?? 0) <= 1 ? every : false),
@@ -86,4 +92,14 @@ export function useList<Row>(path: string, query: Query = {}, { enabled = true, 
     },
     reload: useCallback(() => void refetch(), [refetch]),
   };
+}
+
+/** Call with what was put together here, whose parts were checked where they came from. */
+function ask<Op extends Operation>(operation: Op, given: object): Promise<Answer<Op>> {
+  return call(operation, ...([given] as unknown as CallArguments<Op>));
+}
+
+/** Whether there is no such thing, which a screen says in its own words. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
 }

@@ -1,45 +1,17 @@
 /** Who is signed in, in which workspace, and what they may do there. */
+import type { CurrentSession, Permission } from "@tidings/client";
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from "react";
+import { api, caller } from "./client";
 import { asProblem } from "./problem";
 import { queryClient } from "./queries";
-import { caller, get, post, remove } from "./request";
-
-export interface Membership {
-  workspace: string;
-  roles: string[];
-  permissions: string[];
-}
-
-export interface Session {
-  user: { id: string; email: string; name: string };
-  tenant: string;
-  workspace: string;
-  workspaces: Membership[];
-  permissions: string[];
-  isOperator: boolean;
-  csrfToken: string;
-  expiresAt: string;
-}
-
-export interface SignInWays {
-  password: boolean;
-  oidc: { name: string; label: string; url: string }[];
-}
-
-export interface Redeemed {
-  token: string;
-  name?: string;
-  email?: string;
-  password?: string;
-}
 
 interface SessionState {
   /** `undefined` until it is known, `null` for nobody. */
-  session: Session | null | undefined;
+  session: CurrentSession | null | undefined;
   /** Why it cannot be known. */
   problem: unknown;
   /** Take the session of an answer as the current one. */
-  begin: (session: Session) => void;
+  begin: (session: CurrentSession) => void;
   chooseWorkspace: (workspace: string) => void;
   signOut: () => Promise<void>;
   reload: () => Promise<void>;
@@ -48,16 +20,12 @@ interface SessionState {
 const SessionContext = createContext<SessionState | null>(null);
 const CHOSEN = "tidings.workspace";
 
-export const signIn = (email: string, password: string) => post<Session>("/v1/sessions", { email, password });
-export const redeem = (given: Redeemed) => post<Session>("/v1/sessions/redeem", given);
-export const readSignInWays = () => get<SignInWays>("/v1/sign-in");
-
 /** Stands once around the page. */
 export function SessionProvider({ children }: { children: ReactNode }) {
-  const [session, setSession] = useState<Session | null | undefined>(undefined);
+  const [session, setSession] = useState<CurrentSession | null | undefined>(undefined);
   const [problem, setProblem] = useState<unknown>(null);
 
-  const begin = useCallback((found: Session) => {
+  const begin = useCallback((found: CurrentSession) => {
     caller.csrfToken = found.csrfToken;
     caller.workspace = found.workspace;
     setProblem(null);
@@ -73,7 +41,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   const reload = useCallback(async () => {
     caller.workspace = sessionStorage.getItem(CHOSEN) ?? localStorage.getItem(CHOSEN);
     try {
-      begin(await readSession());
+      begin(await readOwn());
     } catch (error) {
       if (asProblem(error).status === 401) end();
       else setProblem(error);
@@ -90,7 +58,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   );
 
   const signOut = useCallback(async () => {
-    await remove("/v1/session");
+    await api.session.signOut();
     end();
   }, [end]);
 
@@ -108,13 +76,13 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 }
 
 /** The session of the chosen workspace; of the person's first one where they no longer have that. */
-async function readSession(): Promise<Session> {
+async function readOwn(): Promise<CurrentSession> {
   try {
-    return await get<Session>("/v1/session");
+    return await api.session.get();
   } catch (error) {
     if (caller.workspace === null || ![403, 404].includes(asProblem(error).status)) throw error;
     caller.workspace = null;
-    return await get<Session>("/v1/session");
+    return await api.session.get();
   }
 }
 
@@ -125,14 +93,14 @@ export function useSessionState(): SessionState {
 }
 
 /** Who is signed in; only for what is shown to somebody who is. */
-export function useSession(): Session {
+export function useSession(): CurrentSession {
   const { session } = useSessionState();
   if (!session) throw new Error("nobody is signed in");
   return session;
 }
 
 /** Whether the person may do something in the current workspace: `operate`, `define`, `administer`. */
-export function useMay(permission: string | null): boolean {
+export function useMay(permission: Permission | null): boolean {
   const { session } = useSessionState();
   return permission === null || (session?.permissions.includes(permission) ?? false);
 }

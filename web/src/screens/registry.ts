@@ -1,4 +1,5 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
+import type { Permission } from "@tidings/client";
 import { House, type LucideIcon } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
@@ -18,7 +19,7 @@ export interface Screen {
   group?: Group;
   icon?: LucideIcon;
   /** What a role needs to see it; nothing for everybody who is signed in. */
-  permission?: string;
+  permission?: Permission;
   /** `g` and then this letter goes there. */
   key?: string;
   component: LazyExoticComponent<ComponentType<ScreenProps>>;

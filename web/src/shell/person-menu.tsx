@@ -11,16 +11,17 @@ import { chooseTheme, THEMES, themeChosen } from "./theme";
 /** Who is signed in, and what concerns only them. */
 export function PersonMenu() {
   const { user } = useSession();
+  const name = user.name || (user.email ?? text.shell.account);
   const { signOut } = useSessionState();
   const [theme, setTheme] = useState(themeChosen);
   const trigger = (
-    <button type="button" className={styles.trigger} aria-label={`${text.shell.account}: ${user.name || user.email}`}>
+    <button type="button" className={styles.trigger} aria-label={`${text.shell.account}: ${name}`}>
       <span className={styles.face} aria-hidden>
-        {initials(user.name || user.email)}
+        {initials(name)}
       </span>
       <span className={styles.two}>
-        <span>{user.name || user.email}</span>
-        {user.name && <span>{user.email}</span>}
+        <span>{name}</span>
+        {user.name && user.email && <span>{user.email}</span>}
       </span>
       <EllipsisVertical size={14} aria-hidden />
     </button>

@@ -1,3 +1,4 @@
+import type { Permission } from "@tidings/client";
 import { Menu as MenuIcon } from "lucide-react";
 import { Suspense, useEffect, useRef, useState } from "react";
 import { Route, Switch, useLocation } from "wouter";
@@ -59,7 +60,7 @@ export function Shell() {
   );
 }
 
-function Routes({ permissions }: { permissions: readonly string[] }) {
+function Routes({ permissions }: { permissions: readonly Permission[] }) {
   return (
     <Switch>
       {SCREENS.map((one) => (
@@ -76,7 +77,7 @@ function Routes({ permissions }: { permissions: readonly string[] }) {
   );
 }
 
-function isAllowed(screen: Screen, permissions: readonly string[]): boolean {
+function isAllowed(screen: Screen, permissions: readonly Permission[]): boolean {
   return screen.permission === undefined || permissions.includes(screen.permission);
 }
 

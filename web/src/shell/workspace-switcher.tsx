@@ -18,14 +18,14 @@ export function WorkspaceSwitcher() {
         <Logo />
       </span>
       <span className={styles.two}>
-        <span>{workspace}</span>
+        <span>{workspace ?? text.shell.noWorkspace}</span>
         <span>{tenant}</span>
       </span>
     </>
   );
   if (workspaces.length < 2) return <div className={cx(styles.trigger, styles.still)}>{names}</div>;
   const trigger = (
-    <button type="button" className={styles.trigger} aria-label={`${text.shell.switchWorkspace}: ${workspace}`}>
+    <button type="button" className={styles.trigger} aria-label={`${text.shell.switchWorkspace}: ${workspace ?? ""}`}>
       {names}
       <ChevronsUpDown size={14} aria-hidden />
     </button>
@@ -38,7 +38,7 @@ export function WorkspaceSwitcher() {
     <Menu trigger={trigger}>
       <MenuChoice
         label={text.shell.workspace}
-        value={workspace}
+        value={workspace ?? ""}
         options={workspaces.map((one) => ({ value: one.workspace, label: one.workspace }))}
         onChange={choose}
       />

@@ -6,6 +6,13 @@ import { cx } from "./cx";
 import styles from "./dialog.module.css";
 import { IconButton } from "./icon-button";
 
+/** The first field has the focus, or else the dialog itself: never the button that closes it. */
+function focusField(event: Event): void {
+  if (!(event.target instanceof HTMLElement)) return;
+  event.preventDefault();
+  (event.target.querySelector<HTMLElement>("input:not([type='hidden']), select, textarea, [contenteditable='true']") ?? event.target).focus();
+}
+
 interface DialogProps {
   open: boolean;
   onClose: () => void;
@@ -24,7 +31,7 @@ export function Dialog({ open, onClose, title, about, actions, wide, children }:
     <Radix.Root open={open} onOpenChange={(now) => !now && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className={styles.overlay} />
-        <Radix.Content className={cx(styles.dialog, wide && styles.wide)} {...(about ? {} : { "aria-describedby": undefined })}>
+        <Radix.Content className={cx(styles.dialog, wide && styles.wide)} {...(about ? {} : { "aria-describedby": undefined })} onOpenAutoFocus={focusField}>
           <header className={styles.head}>
             <Radix.Title>{title}</Radix.Title>
             <Radix.Close asChild>

@@ -1,19 +1,15 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
-import uPlot, { type AlignedData, type Options } from "uplot";
+import uPlot, { type Options } from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { onThemeChange, themeNow } from "../shell/theme";
 import { cx } from "./cx";
 import styles from "./plot.module.css";
+import { plotted, type Series } from "./plotted";
 import { clockTime, count, shortCount } from "./times";
 import type { Tone } from "./status";
 import statusStyles from "./status.module.css";
 
-export interface Series {
-  label: string;
-  tone: Tone;
-  /** One value for each time. */
-  values: readonly number[];
-}
+export type { Series } from "./plotted";
 
 export interface PlotProps {
   label: string;
@@ -21,7 +17,7 @@ export interface PlotProps {
   times: readonly number[];
   series: readonly Series[];
   height?: number;
-  /** Each series on top of the one before: parts of a whole. */
+  /** Bars, each series on top of the one before: parts of a whole. */
   stacked?: boolean;
 }
 
@@ -36,7 +32,7 @@ export default function PlotView({ label, times, series, height = 200, stacked =
   useEffect(() => {
     const element = place.current;
     if (!element) return;
-    const made = new uPlot(options(element, series, height, stacked), data, element);
+    const made = new uPlot(options(element, times, series, height, stacked), data, element);
     plot.current = made;
     const sizes = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     sizes.observe(element);
@@ -69,32 +65,30 @@ export default function PlotView({ label, times, series, height = 200, stacked =
   );
 }
 
-/** Stacked series are drawn from the back: each is the sum of itself and those before it. */
-export function plotted(times: readonly number[], series: readonly Series[], stacked: boolean): AlignedData {
-  const sums = times.map(() => 0);
-  const lines = series.map(({ values }) =>
-    times.map((_, at) => {
-      const value = values[at] ?? 0;
-      sums[at] = (sums[at] ?? 0) + value;
-      return stacked ? (sums[at] ?? 0) : value;
-    }),
-  );
-  return [[...times], ...(stacked ? lines.toReversed() : lines)];
+const bars = uPlot.paths.bars?.({ size: [0.75, 28] });
+
+/** Half a bar stands before the first time, and half a bar behind the last. */
+function halfStep(times: readonly number[]): number {
+  return ((times[1] ?? 60) - (times[0] ?? 0)) / 2;
 }
 
-function options(element: HTMLElement, series: readonly Series[], height: number, stacked: boolean): Options {
+function tokenOf(tone: Tone): string {
+  return `--${tone === "quiet" ? "text-faint" : tone}`;
+}
+
+function options(element: HTMLElement, times: readonly number[], series: readonly Series[], height: number, stacked: boolean): Options {
   const colour = (name: string) => resolve(element, name);
   const drawn = stacked ? series.toReversed() : series;
   const axis = { stroke: colour("--text-muted"), font: `12px ${getComputedStyle(element).fontFamily}`, ticks: { show: false } };
   return {
     width: element.clientWidth,
     height,
-    padding: [12, 8, 0, 0],
+    padding: [12, 20, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-    scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 4)] } },
+    scales: { x: { time: true, range: (_plot, from, to) => (stacked ? [from - halfStep(times), to + halfStep(times)] : [from, to]) }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 4)] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 80, values: (_plot, at) => at.map((one) => clockTime(new Date(one * 1000))) },
+      { ...axis, grid: { show: false }, space: 80, size: 28, values: (_plot, at) => at.map((one) => clockTime(new Date(one * 1000))) },
       {
         ...axis,
         size: 44,
@@ -107,9 +101,8 @@ function options(element: HTMLElement, series: readonly Series[], height: number
       {},
       ...drawn.map(({ label, tone }) => ({
         label,
-        stroke: colour(`--${tone === "quiet" ? "text-faint" : tone}`),
-        fill: stacked ? colour(`--${tone === "quiet" ? "bg-active" : `${tone}-soft`}`) : undefined,
-        width: 1.5,
+        stroke: colour(tokenOf(tone)),
+        ...(stacked ? { fill: colour(tokenOf(tone)), paths: bars, width: 0 } : { width: 1.5 }),
         points: { show: false },
       })),
     ],

@@ -22,6 +22,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   planned: "info",
   scheduled: "info",
   planning: "info",
+  retry: "warn",
   retrying: "warn",
   paused: "warn",
   resting: "warn",

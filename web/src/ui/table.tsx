@@ -1,4 +1,4 @@
-import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
+import { defaultRangeExtractor, useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
@@ -56,14 +56,15 @@ export interface TableProps<Row> {
 const ROW_HEIGHT = 36;
 const SKELETON_ROWS = 8;
 
-/** Rows of any number: those on the screen are drawn. Arrows, Home and End move, Enter opens, Space or x selects. */
+/** Rows of any number, all of one height: those on the screen are drawn. Arrows, Home and End move, Enter opens, Space or x selects. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, rowKey, rowName, href, selection, more, empty, maxHeight, isLoading = false } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const [active, setActive] = useState(0);
+  const [chosen, setActive] = useState(0);
+  const active = Math.max(0, Math.min(chosen, rows.length - 1));
   const [anchor, setAnchor] = useState(0);
   const [, navigate] = useLocation();
-  const virtual = useRows(rows.length, scroller);
+  const virtual = useRows(rows.length, active, scroller);
   useMore(virtual, rows.length, more);
 
   const focusRow = (index: number) => {
@@ -95,7 +96,7 @@ export function Table<Row>(props: TableProps<Row>) {
   if (isEmpty && empty) return <>{empty}</>;
   const tracks = [...(selection ? ["36px"] : []), ...columns.map((column) => column.width ?? "minmax(0, 1fr)")].join(" ");
   return (
-    <div ref={scroller} className={cx(styles.scroller, maxHeight === undefined && styles.fill)} style={{ maxHeight }}>
+    <div ref={scroller} className={cx(styles.scroller, maxHeight === undefined ? styles.fill : styles.within)} style={{ maxHeight }}>
       {/* eslint-disable-next-line jsx-a11y/interactive-supports-focus -- its rows take the focus */}
       <div
         role="grid"
@@ -138,7 +139,7 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-function useRows(count: number, scroller: React.RefObject<HTMLDivElement | null>) {
+function useRows(count: number, active: number, scroller: React.RefObject<HTMLDivElement | null>) {
   // eslint-disable-next-line react-hooks/incompatible-library -- its answers are used in this render alone
   return useVirtualizer({
     count,
@@ -147,12 +148,14 @@ function useRows(count: number, scroller: React.RefObject<HTMLDivElement | null>
     overscan: 12,
     scrollPaddingStart: ROW_HEIGHT,
     initialRect: { width: 0, height: 720 },
+    // The row with the focus is kept when it is scrolled out of sight, and the focus with it.
+    rangeExtractor: (range) => [...new Set([...defaultRangeExtractor(range), ...(count > 0 ? [active] : [])])].sort((one, other) => one - other),
   });
 }
 
 /** Ask for the next page when the last rows come into sight. */
 function useMore(virtual: Virtualizer<HTMLDivElement, Element>, rows: number, more: TableProps<unknown>["more"]): void {
-  const last = virtual.getVirtualItems().at(-1)?.index ?? 0;
+  const last = virtual.range?.endIndex ?? 0;
   const wants = rows > 0 && last >= rows - 5 && more?.hasMore === true && !more.isLoading;
   const load = more?.load;
   useEffect(() => {
@@ -160,9 +163,9 @@ function useMore(virtual: Virtualizer<HTMLDivElement, Element>, rows: number, mo
   }, [wants, load]);
 }
 
-function Head<Row>({ columns, rows, rowKey, selection, sort, onSort, onSelectAll }: TableProps<Row> & { onSelectAll: (all: boolean) => void }) {
-  const chosen = selection ? rows.filter((row) => selection.selected.has(rowKey(row))).length : 0;
-  const all = chosen > 0 && (chosen === rows.length || "indeterminate");
+function Head<Row>({ columns, rows, selection, sort, onSort, onSelectAll }: TableProps<Row> & { onSelectAll: (all: boolean) => void }) {
+  const chosen = selection?.selected.size ?? 0;
+  const all = chosen > 0 && (chosen >= rows.length || "indeterminate");
   return (
     <div role="rowgroup" className={styles.head}>
       <div role="row" aria-rowindex={1} className={styles.row}>

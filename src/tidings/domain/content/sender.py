@@ -165,8 +165,11 @@ class _SenderReader:
         given = self.given[name]
         if given is None:
             return None
+        if not isinstance(given, str):
+            self.add(name, f"{quoted(given)} is not a string")
+            return None
         try:
-            return read(given if isinstance(given, str) else repr(given))
+            return read(given)
         except ValueError as error:
             self.add(name, str(error))
             return None

@@ -7,6 +7,7 @@ a message to it tells.
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextvars import ContextVar, Token
 from functools import cache
 from zoneinfo import available_timezones
 
@@ -82,15 +83,35 @@ class _Home:
     region: str | None = None
 
 
+_REGION: ContextVar[str | None] = ContextVar("region", default=None)
+
+
 def use_region(region: str | None) -> None:
-    """Read numbers without a country's code as those of this country (ISO 3166, as in DE); None refuses them."""
+    """Read numbers without a country's code as those of this country, unless a workspace has its own."""
     _Home.region = region
+
+
+class NumbersOf:
+    """While it is entered, numbers without a country's code are of a workspace's own country; None has none of its own.
+
+    Around what reads a workspace's numbers, and never around a `yield`.
+    """
+
+    def __init__(self, region: str | None) -> None:
+        self._region = region
+
+    def __enter__(self) -> None:
+        self._token: Token[str | None] = _REGION.set(self._region)
+
+    def __exit__(self, *_: object) -> None:
+        _REGION.reset(self._token)
 
 
 def read_phone(text: str) -> str:
     """A phone number as E.164 writes it: + and at most 15 digits, the country's code first.
 
-    One without its country's code is read as the process's own country writes it, where there is one.
+    One without its country's code is read as the workspace's own country writes it, or else the process's, where there
+    is one.
     """
     number = _PHONE_FILLING.sub("", _TRUNK_ZERO.sub("", text.strip().removeprefix("tel:").removeprefix("whatsapp:")))
     number = f"+{number[2:]}" if number.startswith("00") else number
@@ -102,20 +123,23 @@ def read_phone(text: str) -> str:
 
 
 def _read_national(text: str) -> str | None:
-    """A number of the process's own country in E.164; None without a country, or where it is no number of it."""
-    if _Home.region is None or len(text) > _LONGEST_PHONE:
+    """A number of the country it is read for in E.164; None without a country, or where it is no number of it."""
+    region = _REGION.get() or _Home.region
+    if region is None or len(text) > _LONGEST_PHONE:
         return None
-    # A tenth of a second to import, for those who have such numbers.
-    from phonenumbers import (  # noqa: PLC0415
-        NumberParseException,
-        PhoneNumberFormat,
-        format_number,
-        is_valid_number,
-        parse,
-    )
+    try:  # a tenth of a second to import, for those who have such numbers
+        from phonenumbers import (  # noqa: PLC0415
+            NumberParseException,
+            PhoneNumberFormat,
+            format_number,
+            is_valid_number,
+            parse,
+        )
+    except ModuleNotFoundError:  # a workspace's region is set where it is installed, which may not be everywhere
+        return None
 
     try:
-        number = parse(text, _Home.region)
+        number = parse(text, region)
     except NumberParseException:
         return None
     return format_number(number, PhoneNumberFormat.E164) if is_valid_number(number) else None

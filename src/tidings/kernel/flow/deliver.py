@@ -16,8 +16,9 @@ from uuid import UUID
 import msgspec
 
 from tidings.domain.flow.dialogue import recorded
+from tidings.domain.flow.hosts import calls_hosts
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Channel, Delivered, Marked
+from tidings.domain.flow.item import Delivered, Marked
 from tidings.domain.flow.outcome import Accepted
 from tidings.domain.flow.outgoing import Outgoing
 from tidings.domain.flow.provider import Provider
@@ -173,20 +174,21 @@ class Delivery:
                 outcome, is_cut = await call_in_time(provider, item, may_start, timer, outgoing.limit, started_at)
             crash_points.reach("after_call")
             lines = said.lines if said else None
-            self._note(queue, Answered(Delivered(item, outcome, started_at, calling.time()), outgoing, is_cut, lines))
+            answered = Answered(Delivered(item, outcome, started_at, calling.time()), outgoing, is_cut, lines)
+            self._note(queue, answered, provider)
         finally:
             del self.in_air[id(item)]
             queue.redeem()
             self._stir()
 
-    def _note(self, queue: ProviderQueue, answered: Answered) -> None:
+    def _note(self, queue: ProviderQueue, answered: Answered, provider: Provider) -> None:
         self.answered.append(answered)
         call = answered.delivered
         outcome, started_at, ended_at = call.outcome, call.started_at, call.ended_at
         queue.slots.observe(ended_at - started_at)
         self._calling.on_answer(call)
-        if call.item.channel is Channel.FUNCTION:
-            return  # one name stands for many functions: only the host of one rests, by what on_answer notes
+        if calls_hosts(provider, call.item.channel):
+            return  # one name stands for many hosts: only one of them rests, by what on_answer notes
         rest = queue.slots.rest_after(outcome, started_at, ended_at)
         if rest and not isinstance(outcome, Accepted):
             asked = Rest(ended_at + rest, storable(call.told) or "")

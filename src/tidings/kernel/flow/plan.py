@@ -16,12 +16,14 @@ from tidings.domain.flow.ids import bucket_of_id
 from tidings.domain.flow.item import ItemId, OwnerId, Payload, Planned
 from tidings.domain.flow.keys import workflow_key
 from tidings.domain.flow.lateness import appointment_of
+from tidings.domain.people.address import NumbersOf
 from tidings.kernel import crash_points
 from tidings.kernel.flow.addressees import addressees_of
 from tidings.kernel.flow.case import Case
 from tidings.kernel.flow.report import Failure, read_failures
 from tidings.kernel.gate.failover import first_open
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.phone_region import know_regions
 from tidings.kernel.readiness import find_routes
 from tidings.kernel.render.renderer import Rendered, RenderJob
 from tidings.kernel.senders import know_senders, sent_by
@@ -45,13 +47,16 @@ async def plan(kernel: Kernel, cases: Iterable[Case], now: datetime) -> list[Pla
     for (case, _, _), case.route in zip(to_plan, routes, strict=True):
         case.not_before = None if case.route else now + WITHOUT_ROUTE
     to_plan = [one for one in to_plan if one[0].route]
-    await know_senders(kernel, {case.loaded.workspace for case, _, node in to_plan if isinstance(node, Send)}, now)
+    senders = {case.loaded.workspace for case, _, node in to_plan if isinstance(node, Send)}
+    await know_senders(kernel, senders, now)
+    await know_regions(kernel, senders, now)
     failures = await read_failures(kernel, [case.loaded for case, _, node in to_plan if node.id == ON_ERROR])
     rendered = await kernel.renderer.render([_render_job(*one, now, failures) for one in to_plan])
     crash_points.reach("after_render")
     planned: list[Planned] = []
     for (case, execution, node), result in zip(to_plan, rendered, strict=True):
-        planned += _planned(kernel, case, execution, node, result, now)
+        with NumbersOf(kernel.regions.of(case.loaded.workspace)):
+            planned += _planned(kernel, case, execution, node, result, now)
     return planned
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.flow.item import Channel, Marked, Reserved
+from tidings.domain.flow.hosts import HOSTED_CHANNELS
+from tidings.domain.flow.item import Marked, Reserved
 from tidings.domain.flow.queue import Lane
 from tidings.domain.people.contact import LoadedContact
 from tidings.kernel.gate.answer import Later, Never, Now
@@ -74,7 +75,7 @@ class Gate:
             or self.stopped.is_stopped(marked)
             or self.places.is_spent(marked.id, now)
             or self.providers.outages.is_out(marked.provider, now)
-            or (marked.channel is Channel.FUNCTION and self.providers.outages.hosts.is_resting(marked, now))
+            or (marked.channel in HOSTED_CHANNELS and self.providers.outages.hosts.is_resting(marked, now))
         ):
             return False
         for check in self._rechecks:  # noqa: SIM110 – any() would make a generator for each call

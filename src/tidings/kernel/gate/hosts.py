@@ -1,4 +1,5 @@
-"""The hosts of functions: each is left alone when it does not answer, for one workspace and for all workers.
+"""The hosts of functions, webhooks and browsers' push services: each is left alone when it does not answer, for one
+workspace and for all workers.
 
 Reached from outages.py. A call that a host does not answer uses an attempt as ever; after a few in a row the calls that
 would follow wait unmarked, using none, with growing rests; one call tries when a rest is over, and the first answer
@@ -9,9 +10,15 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from tidings.domain.flow.hosts import FAILURES_BEFORE_REST, host_rest_name, was_answered
+from tidings.domain.flow.hosts import (
+    FAILURES_BEFORE_REST,
+    HOSTED_CHANNELS,
+    connection_host_name,
+    host_rest_name,
+    was_answered,
+)
 from tidings.domain.flow.ids import Workspace
-from tidings.domain.flow.item import Channel, Delivered, ItemStatus, Marked, Reserved
+from tidings.domain.flow.item import Delivered, ItemStatus, Marked, Reserved
 from tidings.domain.flow.outcome import Accepted, Unavailable
 from tidings.domain.flow.provider import HasHosts
 from tidings.domain.flow.queue import Lane
@@ -23,24 +30,24 @@ from tidings.kernel.gate.trials import Trouble, may_try, tell, unusable_until, w
 from tidings.kernel.kernel import Kernel
 from tidings.storage.rests import StoredRest
 
-Called = tuple[str, Workspace, str]  # provider, workspace, function
+Called = tuple[str, Workspace, str]  # provider, workspace, recipient
 
 
-class FunctionHosts:
+class CalledHosts:
     """The hosts that one batch calls, what it learns of them, and the trials that it has claimed."""
 
     def __init__(self, kernel: Kernel, lane: Lane) -> None:
         self._kernel, self._lane = kernel, lane
-        self._names: dict[Called, str | None] = {}  # the name of the rest of each function's host
+        self._names: dict[Called, str | None] = {}  # the name of the rest of each recipient's host
         self._troubles: dict[str, Trouble] = {}
         self._back: dict[str, datetime] = {}
         self._trials: dict[str, UUID | None] = {}  # those claimed here, and the item that tries
 
     async def prepare(self, items: Sequence[Item], now: datetime) -> bool:
-        """Learn where functions are and which hosts rest, and claim trials; return whether any of them rests."""
-        functions = {_called(item) for item in items if item.channel is Channel.FUNCTION}
-        await self._find_hosts(functions - self._names.keys())
-        names = {name for one in functions if (name := self._names[one])}
+        """Learn which hosts are called and which of them rest, and claim trials; return whether any of them rests."""
+        called = {_called(item) for item in items if item.channel in HOSTED_CHANNELS}
+        await self._find_hosts(called - self._names.keys())
+        names = {name for one in called if (name := self._names[one])}
         rests = self._kernel.host_rests
         if old := rests.old(names, now):
             await read_host_rests(self._kernel, old, now)
@@ -49,11 +56,16 @@ class FunctionHosts:
             await self._take_on(name, now)
         return bool(open_names)
 
-    async def _find_hosts(self, functions: Iterable[Called]) -> None:
-        for provider, workspace, function in functions:
-            called: object = self._kernel.providers.get(provider)
-            host = await called.host_of(workspace, function) if isinstance(called, HasHosts) else None
-            self._names[provider, workspace, function] = host_rest_name(workspace, host) if host else None
+    async def _find_hosts(self, called: Iterable[Called]) -> None:
+        for name, workspace, recipient in called:
+            provider: object = self._kernel.providers.get(name)
+            host = await provider.host_of(workspace, recipient) if isinstance(provider, HasHosts) else None
+            self._names[name, workspace, recipient] = self._rest_name(name, workspace, host) if host else None
+
+    def _rest_name(self, provider: str, workspace: Workspace, host: str) -> str:
+        if self._kernel.connections.find(provider):
+            return connection_host_name(provider, host)
+        return host_rest_name(workspace, host)
 
     async def _take_on(self, name: str, now: datetime) -> None:
         if proof := self._kernel.host_rests.end_outage(name):
@@ -67,12 +79,12 @@ class FunctionHosts:
         if name is None or outage is None:
             return None
         if outage.until > now:
-            return self._given_up(item, outage, now) or Later(outage.until, "the host of its function rests")
+            return self._given_up(item, outage, now) or Later(outage.until, "the host that it calls rests")
         if name in self._trials and self._trials[name] in (None, item.id):
             self._trials[name] = item.id
             return None
         look = unusable_until(self._kernel, name, now) or now + self._kernel.limits.slot_wait
-        return Later(look, "another call tries whether the host of its function is back")
+        return Later(look, "another call tries whether the host that it calls is back")
 
     def _given_up(self, item: Item, outage: StoredRest, now: datetime) -> Never | None:
         if not isinstance(item, Reserved) or item.in_doubt:
@@ -87,7 +99,7 @@ class FunctionHosts:
         return outage is not None and outage.until > now
 
     def _outage(self, item: Item | Marked) -> tuple[str | None, StoredRest | None]:
-        name = self._names.get(_called(item)) if item.channel is Channel.FUNCTION else None
+        name = self._names.get(_called(item)) if item.channel in HOSTED_CHANNELS else None
         return name, self._kernel.host_rests.outage(name) if name else None
 
     def note(self, call: Delivered) -> None:

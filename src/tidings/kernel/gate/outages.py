@@ -2,7 +2,7 @@
 
 Reached from providers.py before marks, from windows.py after calls, from finalize.py for what becomes of an item,
 and from jobs.py, which does not even read the items of a job that could send nothing. trials.py writes the rests and
-claims the trials; hosts.py does the same for the hosts of functions.
+claims the trials; hosts.py does the same for hosts.
 """
 
 from collections.abc import Callable, Iterable, MutableSequence
@@ -11,6 +11,7 @@ from typing import assert_never
 
 import msgspec
 
+from tidings.domain.flow.hosts import HOSTED_CHANNELS
 from tidings.domain.flow.item import Channel, Delivered, ItemStatus, Reserved
 from tidings.domain.flow.outcome import Accepted, Rejected, RetryLater, Unavailable, Unknown
 from tidings.domain.flow.outgoing import Outgoing
@@ -20,7 +21,7 @@ from tidings.domain.storable import storable
 from tidings.kernel.gate.answer import Never
 from tidings.kernel.gate.check import Item
 from tidings.kernel.gate.failover import has_way_around
-from tidings.kernel.gate.hosts import FunctionHosts
+from tidings.kernel.gate.hosts import CalledHosts
 from tidings.kernel.gate.trials import Trouble, may_try, tell, unusable_until, waited
 from tidings.kernel.kernel import Kernel
 from tidings.storage.load import LoadedRun
@@ -37,7 +38,7 @@ class Outages:
         self._troubles: dict[str, Trouble] = {}
         self._back: dict[str, datetime] = {}  # provider → when the call began that proves it
         self._trials: dict[str, int] = {}  # provider → calls left that try whether it is back
-        self.hosts = FunctionHosts(kernel, lane)
+        self.hosts = CalledHosts(kernel, lane)
 
     def is_out(self, provider: str, now: datetime | None = None) -> bool:
         """Whether a provider is known to be unusable; with a time, whether it then rests for that reason."""
@@ -46,9 +47,10 @@ class Outages:
 
     def note(self, call: Delivered) -> None:
         """Note an answer: a provider that answered is used again, one whose call could not begin is left alone."""
+        if call.item.channel in HOSTED_CHANNELS:
+            self.hosts.note(call)
         if call.item.channel is Channel.FUNCTION:
-            self.hosts.note(call)  # one name stands for many functions: trouble of one must not rest the others
-            return
+            return  # one name stands for many functions: trouble of one must not rest the others
         provider, rests = call.item.provider, self._kernel.rests
         match call.outcome:
             case Accepted() | Rejected() | RetryLater():

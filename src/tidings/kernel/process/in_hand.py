@@ -15,7 +15,7 @@ from uuid import UUID
 from tidings.domain.flow.ids import tenant_part
 from tidings.domain.flow.queue import Claimed, Lane
 
-AT_ONCE: Mapping[Lane, int] = {Lane.TRANSACTIONAL: 4, Lane.SEQUENCES: 2, Lane.CAMPAIGNS: 4, Lane.RUNS: 2}
+AT_ONCE: Mapping[Lane, int] = {Lane.TRANSACTIONAL: 4, Lane.SEQUENCES: 4, Lane.CAMPAIGNS: 4, Lane.RUNS: 2}
 """How many batches a workspace may have under way in a lane."""
 FOR_A_TENANT = 2
 """How many times as many all workspaces of a tenant may have."""

@@ -126,6 +126,10 @@ class Shares:
         else:
             known.provider, known.limit = provider, limit
 
+    def let_go(self, provider: str) -> None:
+        """Share nothing of a connection that was removed."""
+        self._shares.pop(provider, None)
+
     def start(self) -> None:
         """Start a task that renews the shares until everything is released."""
         self._is_started = True

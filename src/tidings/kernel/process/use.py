@@ -32,6 +32,11 @@ class KnownUse:
         self._cleaned_at[provider] = now
         return True
 
+    def let_go(self, provider: str) -> None:
+        """Know nothing of a connection that was removed."""
+        self.forget(provider)
+        self._cleaned_at.pop(provider, None)
+
     def forget(self, provider: str) -> None:
         """Forget what is known of a connection: its limits have changed."""
         for key in [key for key in self._full if key[0] == provider]:

@@ -31,6 +31,7 @@ from tidings.domain.rules.routing import (
 from tidings.domain.rules.rule import RuleDefinition, retry_policy
 from tidings.kernel.gate.rules import RulesOfItems
 from tidings.kernel.kernel import Kernel
+from tidings.kernel.phone_region import numbers_of
 from tidings.kernel.readiness import know_routes
 from tidings.kernel.start.event_drafts import EventDraft, draft_all, draft_fallback
 from tidings.kernel.start.event_people import forget_deleted, meet_people
@@ -378,7 +379,8 @@ async def _route_stored(
 ) -> None:
     stored = await kernel.db.persist(lambda tx: events.load_unrouted_events(tx, shard=shard, ids=ids), alone=True)
     for one in stored:
-        event = await meet_people(kernel, read_stored(one.trigger, one.idempotency_key, one.data))
+        with await numbers_of(kernel, one.workspace):
+            event = await meet_people(kernel, read_stored(one.trigger, one.idempotency_key, one.data))
         ruling = await find_ruling(kernel, one.workspace, one.trigger)
         if one.job_id:
             write = partial(_write_route, kernel, shard, one, leases[one.job_id], now)

@@ -116,6 +116,10 @@ class WebPush:
         ]
         return HttpRequest("POST", subscription.endpoint, headers, body)
 
+    def address_of(self, recipient: str) -> str:
+        """Return the endpoint of a subscription; raise ValueError for what is none."""
+        return _subscription(token_of(recipient)).endpoint
+
     def judge(self, item: Marked, answer: VendorAnswer) -> Outcome:
         """Say what an answer means."""
         if answer.is_success:

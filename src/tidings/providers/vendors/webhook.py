@@ -40,7 +40,7 @@ class Webhook:
 
     async def request(self, item: Marked, calls: VendorCalls, until: float) -> HttpRequest | Outcome:  # noqa: ARG002
         """Write the request, signed with each secret that is valid now."""
-        url = self._url if is_default(item.recipient) else item.recipient
+        url = self.address_of(item.recipient)
         if not url:
             return Rejected("it is for the connection's own address, which has none: set `url`, or name an address")
         if not is_default(item.recipient) and not _is_https(url):
@@ -50,6 +50,10 @@ class Webhook:
             return body
         signed = standard_headers(self._keys, item.key.hex(), wall_seconds(), body)
         return HttpRequest("POST", url, [("Content-Type", "application/json"), *signed], body)
+
+    def address_of(self, recipient: str) -> str:
+        """Return the connection's own address for `default`, and else what the recipient is."""
+        return self._url if is_default(recipient) else recipient
 
     def judge(self, item: Marked, answer: VendorAnswer) -> Outcome:  # noqa: ARG002
         """Say what an answer means."""

@@ -1,6 +1,8 @@
 -- Parts of statements about contacts, each said once: {name} in a statement stands for the part of that name.
 -- found… are ways to find contacts, each along one index; …_is and the like are what a filter asks of contact c.
--- A comparison asks it of [seen], what c has at a path, in the [order] of its operator: seen_… stands for the first.
+-- A comparison asks it of [text] and [seen], what c has at a path as text and as JSON, in the [order] of its operator: text_…
+-- and seen_… stand for the first two. What does not depend on c stands in a subquery, which is asked once and not for
+-- each contact; what is cheap and seldom holds comes first.
 
 -- part: contact_columns
 c.id, c.external_id, c.name, c.email, c.phone, c.whatsapp, c.push_tokens, c.company, c.status, c.time_zone, c.locale,
@@ -62,19 +64,19 @@ true
 c.status = :value
 
 -- part: company_is
-lower(c.company) = lower(:value::text)
+lower(c.company) = (select lower(:value::text))
 
 -- part: tag_is
-lower(c.tags::text)::text[] @> array[lower(:value::text)]
+c.tags <> '{}' and lower(c.tags::text)::text[] @> array[lower(:value::text)]
 
 -- part: tags_any
-lower(c.tags::text)::text[] && lower(:value::text[]::text)::text[]
+c.tags <> '{}' and lower(c.tags::text)::text[] && (select lower(:value::text[]::text))::text[]
 
 -- part: tags_all
-lower(c.tags::text)::text[] @> lower(:value::text[]::text)::text[]
+c.tags <> '{}' and lower(c.tags::text)::text[] @> (select lower(:value::text[]::text))::text[]
 
 -- part: tags_none
-not lower(c.tags::text)::text[] && lower(:value::text[]::text)::text[]
+c.tags = '{}' or not lower(c.tags::text)::text[] && (select lower(:value::text[]::text))::text[]
 
 -- part: has_is
 -- In one of the columns that hold it, as in `addresses`.
@@ -101,46 +103,46 @@ c.id = any(:value::uuid[])
 -- part: seen_attributes
 c.attributes #> :path::text[]
 
+-- part: text_attributes
+c.attributes #>> :path::text[]
+
 -- part: seen_field
-to_jsonb(case :path::text when 'externalId' then c.external_id when 'name' then c.name when 'email' then c.email
-                          when 'phone' then c.phone when 'whatsapp' then c.whatsapp when 'company' then c.company
-                          when 'status' then c.status when 'timeZone' then c.time_zone when 'locale' then c.locale end)
+to_jsonb(c.[column])
 
--- part: seen_createdAt
-c.created_at
+-- part: text_field
+c.[column]
 
--- part: seen_updatedAt
-c.updated_at
-
--- part: exists_seen
-jsonb_typeof([seen]) <> 'null'
+-- part: exists
+[text] is not null
 
 -- part: equals_number
-number_in([seen]) = any(:value::numeric[])
+number_in([text], [seen]) = any(:value::numeric[])
 
 -- part: equals_text
-text_in([seen]) = any(lower(:value::text[]::text)::text[])
+lower([text]) = any((select lower(:value::text[]::text))::text[]) and jsonb_typeof([seen]) = 'string'
 
 -- part: equals_truth
-truth_in([seen]) = any(:value::boolean[])
+truth_in([text]) = any(:value::boolean[])
 
 -- part: contains_number
-contains_number([seen], :value::numeric)
+jsonb_typeof([seen]) = 'array' and has_number([seen], :value::numeric)
 
 -- part: contains_text
-contains_text([seen], lower(:value::text))
+-- Only what begins as a list does is asked whether it is one.
+case when left([text], 1) = '[' and jsonb_typeof([seen]) = 'array' then has_text([seen], (select lower(:value::text)))
+     else strpos(lower([text]), (select lower(:value::text))) > 0 and jsonb_typeof([seen]) = 'string' end
 
 -- part: contains_truth
-contains_truth([seen], :value::boolean)
+jsonb_typeof([seen]) = 'array' and has_truth([seen], :value::boolean)
 
 -- part: number
-number_in([seen]) [order] :value::numeric
+number_in([text], [seen]) [order] :value::numeric
 
 -- part: text
-text_in([seen]) collate "C" [order] lower(:value::text) collate "C"
+lower([text]) collate "C" [order] (select lower(:value::text)) collate "C" and jsonb_typeof([seen]) = 'string'
 
 -- part: moment
-moment_in([seen]) [order] :value::timestamptz
+moment_in([text], [seen]) [order] :value::timestamptz
 
 -- part: time
-[seen] [order] :value::timestamptz
+c.[column] [order] :value::timestamptz

@@ -1,12 +1,12 @@
 -- name: load_rests
--- The providers that rest just now, and those that were out of use when they were last called; no hosts of functions.
+-- The providers that rest just now, and those that were out of use when they were last called; no hosts.
 select provider as name, {rest_columns}
   from provider_pauses
- where (paused_until > :now or since is not null) and not starts_with(provider, 'function:')
+ where (paused_until > :now or since is not null) and not (starts_with(provider, 'function:') or starts_with(provider, 'host:'))
  order by provider;
 
 -- name: load_host_rests
--- Those of some hosts of functions that rest, or did not answer when they were last called.
+-- Those of some hosts that rest, or did not answer when they were last called.
 select provider as name, {rest_columns}
   from provider_pauses
  where provider = any(:names::text[]) and since is not null;
@@ -27,7 +27,13 @@ returning paused_until;
 -- name: forget_old_host_rests
 -- Forgets hosts that nobody has called for long.
 delete from provider_pauses
- where starts_with(provider, 'function:') and rested_at < :before;
+ where (starts_with(provider, 'function:') or starts_with(provider, 'host:')) and rested_at < :before;
+
+-- name: forget_host_rests
+-- Lets hosts be called again because a person says so.
+delete from provider_pauses
+ where starts_with(provider, :prefix)
+returning paused_until;
 
 -- name: lock_rest
 -- One provider's rest, locked until its next is written: workers meet the same trouble at once.

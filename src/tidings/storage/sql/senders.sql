@@ -61,13 +61,20 @@ select s.tenant_id, s.workspace_id, s.name, s.display_name, s.addresses, s.reply
   join senders s on s.tenant_id = t.tenant_id and s.workspace_id = t.workspace_id;
 
 -- name: find_sender_users
--- What names a sender: the newest version of each workflow and sequence, rules and campaigns.
+-- What names a sender: the newest version of each workflow and sequence, drafts of sequences, rules and campaigns.
 select w.kind || ' ' || quote_literal(w.name) as named
   from workflows w
   join workflow_versions v on v.workflow_id = w.id
    and v.number = (select max(n.number) from workflow_versions n where n.workflow_id = w.id)
  where w.tenant_id = :tenant and w.workspace_id = :workspace and w.deleted_at is null
    and jsonb_path_exists(v.definition, '$.**.sender ? (@ == $name)', jsonb_build_object('name', :name::text))
+ union all
+select 'sequence ' || quote_literal(d.name)
+  from (select distinct w.id, w.name
+          from sequence_steps s
+          join workflows w on w.id = s.sequence_id
+         where s.tenant_id = :tenant and s.workspace_id = :workspace and w.deleted_at is null
+           and jsonb_path_exists(s.content, '$.**.sender ? (@ == $name)', jsonb_build_object('name', :name::text))) d
  union all
 select 'rule ' || quote_literal(r.trigger || '/' || r.channel || '/' || r.audience)
   from rules r

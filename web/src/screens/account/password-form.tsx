@@ -1,7 +1,7 @@
 import { useState } from "react";
+import { api } from "../../api/client";
 import { problemAt, problemElsewhere } from "../../api/problem";
-import { patch } from "../../api/request";
-import { useSession } from "../../api/session";
+import { useSession, useSessionState } from "../../api/session";
 import { text } from "../../text";
 import { Button } from "../../ui/button";
 import { Field } from "../../ui/field";
@@ -14,10 +14,11 @@ import styles from "./account.module.css";
 /** A new password, for somebody who knows the current one. */
 export function PasswordForm() {
   const { user } = useSession();
+  const { begin } = useSessionState();
   const [current, setCurrent] = useState("");
   const [next, setNext] = useState("");
   const { busy, problem, onSubmit } = useSubmit(async () => {
-    await patch("/v1/session/user", { currentPassword: current, password: next });
+    begin(await api.session.updateUser({ password: next, ...(user.hasPassword ? { currentPassword: current } : {}) }));
     setCurrent("");
     setNext("");
     toast(text.account.changed);
@@ -25,10 +26,12 @@ export function PasswordForm() {
   const elsewhere = problemElsewhere(problem, ["currentPassword", "password"]);
   return (
     <form className={styles.form} onSubmit={onSubmit}>
-      <input type="email" autoComplete="username" value={user.email} readOnly hidden />
-      <Field label={text.account.current} problem={problemAt(problem, "currentPassword")}>
-        <TextInput type="password" autoComplete="current-password" value={current} onChange={setCurrent} />
-      </Field>
+      <input type="email" autoComplete="username" value={user.email ?? ""} readOnly hidden />
+      {user.hasPassword && (
+        <Field label={text.account.current} problem={problemAt(problem, "currentPassword")}>
+          <TextInput type="password" autoComplete="current-password" value={current} onChange={setCurrent} />
+        </Field>
+      )}
       <Field label={text.account.next} hint={text.account.nextHint} problem={problemAt(problem, "password")}>
         <TextInput type="password" autoComplete="new-password" value={next} onChange={setNext} />
       </Field>

@@ -1,6 +1,6 @@
 import { useState } from "react";
+import { api } from "../../api/client";
 import { problemAt, problemElsewhere } from "../../api/problem";
-import { patch } from "../../api/request";
 import { useSession, useSessionState } from "../../api/session";
 import { text } from "../../text";
 import { Button } from "../../ui/button";
@@ -11,30 +11,27 @@ import { toast } from "../../ui/toast";
 import { useSubmit } from "../../ui/use-submit";
 import styles from "./account.module.css";
 
-/** The person's name and address. */
+/** The person's name; their address is an administrator's affair. */
 export function ProfileForm() {
   const { user } = useSession();
-  const { reload } = useSessionState();
+  const { begin } = useSessionState();
   const [name, setName] = useState(user.name);
-  const [email, setEmail] = useState(user.email);
   const { busy, problem, onSubmit } = useSubmit(async () => {
-    await patch("/v1/session/user", { name, email });
-    await reload();
+    begin(await api.session.updateUser({ name }));
     toast(text.common.saved);
   });
-  const elsewhere = problemElsewhere(problem, ["name", "email"]);
-  const isChanged = name !== user.name || email !== user.email;
+  const elsewhere = problemElsewhere(problem, ["name"]);
   return (
     <form className={styles.form} onSubmit={onSubmit}>
       <Field label={text.account.name} problem={problemAt(problem, "name")}>
         <TextInput autoComplete="name" value={name} onChange={setName} />
       </Field>
-      <Field label={text.account.email} problem={problemAt(problem, "email")}>
-        <TextInput type="email" autoComplete="email" value={email} onChange={setEmail} />
+      <Field label={text.account.email} hint={text.account.emailHint}>
+        <TextInput type="email" value={user.email ?? ""} disabled />
       </Field>
       {elsewhere !== null && <Problem error={elsewhere} />}
       <div>
-        <Button type="submit" busy={busy} disabled={!isChanged}>
+        <Button type="submit" busy={busy} disabled={!name || name === user.name}>
           {text.common.save}
         </Button>
       </div>

@@ -1,41 +1,35 @@
+import type { OpenSession } from "@tidings/client";
 import { useState } from "react";
-import { useList } from "../../api/queries";
-import { remove } from "../../api/request";
+import { api } from "../../api/client";
+import { useRead } from "../../api/queries";
 import { useSessionState } from "../../api/session";
 import { text } from "../../text";
 import { Button } from "../../ui/button";
 import { ConfirmDialog } from "../../ui/confirm-dialog";
 import { Section } from "../../ui/page";
 import { Problem } from "../../ui/problem";
-import { Status } from "../../ui/status";
+import { Tag } from "../../ui/status";
 import { type Column, Table } from "../../ui/table";
 import { Time } from "../../ui/time";
 import { browserOf } from "./browser";
 
-interface OwnSession {
-  id: string;
-  userAgent?: string | null;
-  address?: string | null;
-  createdAt: string;
-  lastSeenAt?: string | null;
-  isCurrent?: boolean;
-}
-
-const COLUMNS: readonly Column<OwnSession>[] = [
+const COLUMNS: readonly Column<OpenSession>[] = [
   {
     id: "device",
     title: text.account.device,
     width: "minmax(0, 2fr)",
-    cell: (one) => (one.isCurrent ? <Status state="active">{text.account.thisOne}</Status> : browserOf(one.userAgent)),
+    cell: (one) => (<>
+        {browserOf(one.userAgent)} {one.current && <Tag tone="good">{text.account.thisOne}</Tag>}
+      </>),
   },
-  { id: "address", title: text.account.address, width: "minmax(0, 1fr)", cell: (one) => one.address },
+  { id: "via", title: text.account.via, width: "minmax(0, 1fr)", cell: (one) => one.via },
   { id: "started", title: text.account.started, width: "110px", cell: (one) => <Time at={one.createdAt} /> },
-  { id: "lastSeen", title: text.account.lastSeen, width: "110px", cell: (one) => <Time at={one.lastSeenAt} /> },
+  { id: "lastSeen", title: text.account.lastSeen, width: "110px", cell: (one) => <Time at={one.lastUsedAt} /> },
 ];
 
 /** Every browser that is signed in as this person. */
 export function Sessions() {
-  const { rows, isLoading, error, more, reload } = useList<OwnSession>("/v1/sessions");
+  const { data, isPending, error, refetch } = useRead("GET /v1/sessions", {});
   const { reload: readSession } = useSessionState();
   const [asking, setAsking] = useState(false);
   const everywhere = (
@@ -46,15 +40,14 @@ export function Sessions() {
   return (
     <Section title={text.account.sessions} about={text.account.sessionsAbout} actions={everywhere}>
       {error ? (
-        <Problem error={error} onRetry={reload} />
+        <Problem error={error} onRetry={() => void refetch()} />
       ) : (
         <Table
           label={text.account.sessions}
           columns={COLUMNS}
-          rows={rows}
+          rows={data?.data ?? []}
           rowKey={(one) => one.id}
-          isLoading={isLoading}
-          more={more}
+          isLoading={isPending}
           maxHeight={360}
         />
       )}
@@ -66,7 +59,7 @@ export function Sessions() {
         verb={text.account.everywhere}
         danger
         onConfirm={async () => {
-          await remove("/v1/sessions");
+          await api.sessions.signOutEverywhere();
           await readSession();
         }}
       />

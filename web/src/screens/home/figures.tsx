@@ -1,3 +1,4 @@
+import type { Overview } from "@tidings/client";
 import { Link } from "wouter";
 import { text } from "../../text";
 import { cx } from "../../ui/cx";
@@ -5,7 +6,7 @@ import { count, duration } from "../../ui/times";
 import { Tooltip } from "../../ui/tooltip";
 import { sectionOf } from "../registry";
 import styles from "./home.module.css";
-import { type Overview, startOfToday } from "./overview";
+import { startOfToday } from "./overview";
 
 const LATE_SECONDS = 60;
 

@@ -1,5 +1,6 @@
+import type { Overview } from "@tidings/client";
 import { useMemo } from "react";
-import { useGet } from "../../api/queries";
+import { useRead } from "../../api/queries";
 import { text } from "../../text";
 import { EmptyState } from "../../ui/empty-state";
 import { Page, Section } from "../../ui/page";
@@ -10,7 +11,7 @@ import { Skeleton } from "../../ui/skeleton";
 import { useQueryValue } from "../../ui/use-query";
 import styles from "./home.module.css";
 import { Figures } from "./figures";
-import { linesOf, type Overview, type PlottedBy } from "./overview";
+import { linesOf, type PlottedBy } from "./overview";
 import { Resting } from "./resting";
 
 const EVERY_MS = 5_000;
@@ -18,7 +19,7 @@ const EVERY_MS = 5_000;
 /** What is happening now, each number a link to what it counts. */
 export default function Home() {
   const [minutes, setMinutes] = useQueryValue("minutes", "60");
-  const { data, error, refetch } = useGet<Overview>("/v1/overview", { minutes }, { every: EVERY_MS, keep: true });
+  const { data, error, refetch } = useRead("GET /v1/overview", { query: { minutes: Number(minutes) } }, { every: EVERY_MS, keep: true });
   const range = (
     <Select
       small

@@ -1,20 +1,8 @@
-/** What GET /v1/overview says, and how the plot reads it. */
+/** How the plot reads what happens in a workspace. */
+import type { Overview } from "@tidings/client";
+import { text } from "../../text";
 import type { Series } from "../../ui/plot";
 import { toneOf, type Tone, wordsOf } from "../../ui/status";
-
-export interface Overview {
-  at: string;
-  minutes: { at: string; channel: string; outcome: string; count: number }[];
-  lagSeconds: number;
-  queued: number;
-  inDoubt: number;
-  failedToday: number;
-  sentToday: number;
-  resting: { provider: string; reason: string; until: string | null }[];
-  waiting: { provider?: string; channel?: string; reason?: string; count?: number }[];
-  runsOpen: number;
-  executionsOpen: number;
-}
 
 export type PlottedBy = "outcome" | "channel";
 
@@ -34,14 +22,14 @@ export function linesOf(overview: Overview, minutes: number, by: PlottedBy): { t
     if (line?.[place] !== undefined) line[place] += one.count;
   }
   const series = names.map((name, place) => ({
-    label: wordsOf(name),
+    label: text.channels[name] ?? wordsOf(name),
     tone: by === "outcome" ? toneOf(name) : (CHANNEL_TONES[place % CHANNEL_TONES.length] ?? "quiet"),
     values: values.get(name) ?? [],
   }));
   return { times, series };
 }
 
-/** Midnight of the reader's own day, which the numbers of today begin at. */
+/** Midnight in UTC, at which the numbers of today begin. */
 export function startOfToday(now: Date): string {
-  return new Date(now.getFullYear(), now.getMonth(), now.getDate()).toISOString();
+  return `${now.toISOString().slice(0, 10)}T00:00:00Z`;
 }

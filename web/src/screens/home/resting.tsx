@@ -1,10 +1,9 @@
+import type { Overview } from "@tidings/client";
 import { text } from "../../text";
 import { Section } from "../../ui/page";
-import { Status, wordsOf } from "../../ui/status";
+import { Status } from "../../ui/status";
 import { Time } from "../../ui/time";
-import { count } from "../../ui/times";
 import styles from "./home.module.css";
-import type { Overview } from "./overview";
 
 /** Which providers rest and why, and what waits for one that is not there. */
 export function Resting({ overview }: { overview: Overview }) {
@@ -32,11 +31,11 @@ export function Resting({ overview }: { overview: Overview }) {
       {waiting.length > 0 && (
         <Section title={text.home.waiting} about={text.home.waitingAbout}>
           <ul className={styles.rows}>
-            {waiting.map((one, place) => (
-              <li key={place}>
-                <Status state="waiting">{one.provider ?? wordsOf(one.channel ?? "")}</Status>
-                <span>{one.reason}</span>
-                {one.count !== undefined && <span className={styles.quiet}>{count(one.count)}</span>}
+            {waiting.map((one) => (
+              <li key={one}>
+                <Status state="waiting" tone="warn">
+                  {one}
+                </Status>
               </li>
             ))}
           </ul>

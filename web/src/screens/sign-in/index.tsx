@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { api } from "../../api/client";
 import { problemAt, problemElsewhere } from "../../api/problem";
-import { readSignInWays, signIn, useSessionState } from "../../api/session";
+import { useSessionState } from "../../api/session";
 import { Entrance } from "../../shell/entrance";
 import styles from "../../shell/entrance.module.css";
 import { text } from "../../text";
@@ -13,7 +14,7 @@ import { useSubmit } from "../../ui/use-submit";
 
 /** By password, or through whoever else vouches for the person. */
 export default function SignIn() {
-  const ways = useQuery({ queryKey: ["sign-in"], queryFn: readSignInWays, staleTime: 60_000 });
+  const ways = useQuery({ queryKey: ["sign-in"], queryFn: () => api.signIn.get(), staleTime: 60_000 });
   const { password = true, oidc = [] } = ways.data ?? {};
   return (
     <Entrance title={text.signIn.title}>
@@ -35,7 +36,7 @@ function PasswordForm() {
   const { begin } = useSessionState();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const { busy, problem, onSubmit } = useSubmit(async () => begin(await signIn(email, password)));
+  const { busy, problem, onSubmit } = useSubmit(async () => begin(await api.sessions.signIn({ email, password })));
   const elsewhere = problemElsewhere(problem, ["email", "password"]);
   return (
     <form className={styles.form} onSubmit={onSubmit}>

@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
+import { api } from "../../api/client";
 import { problemAt, problemElsewhere } from "../../api/problem";
-import { redeem, useSessionState } from "../../api/session";
+import { useSessionState } from "../../api/session";
 import { Entrance } from "../../shell/entrance";
 import styles from "../../shell/entrance.module.css";
 import { text } from "../../text";
@@ -31,7 +32,7 @@ function WelcomeForm({ token }: { token: string }) {
   const set = (name: keyof typeof given) => (value: string) => setGiven((now) => ({ ...now, [name]: value }));
   const { busy, problem, onSubmit } = useSubmit(async () => {
     const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
-    begin(await redeem({ token, ...filled }));
+    begin(await api.sessions.redeem({ token, ...filled }));
     navigate("/", { replace: true });
   });
   const elsewhere = problemElsewhere(problem, ["name", "email", "password"]);
@@ -41,7 +42,7 @@ function WelcomeForm({ token }: { token: string }) {
         <Field label={text.welcome.name} hint={text.welcome.nameHint} problem={problemAt(problem, "name")}>
           <TextInput autoComplete="name" autoFocus value={given.name} onChange={set("name")} />
         </Field>
-        <Field label={text.welcome.email} problem={problemAt(problem, "email")}>
+        <Field label={text.welcome.email} hint={text.welcome.emailHint} problem={problemAt(problem, "email")}>
           <TextInput type="email" autoComplete="username" value={given.email} onChange={set("email")} />
         </Field>
         <Field label={text.welcome.password} hint={text.welcome.passwordHint} problem={problemAt(problem, "password")}>
