@@ -93,7 +93,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
             *("list_runs", "get_run", "list_jobs", "list_run_items", "get_run_history", "trace_run", "export_run"),
             *("get_overview", "list_failures", "list_failure_items"),
-            *("list_outbox", "get_item", "list_contact_items", "list_job_history"),
+            *("list_outbox", "get_item", "list_contact_items", "tell_story", "list_job_history"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN, READER]),
     ),

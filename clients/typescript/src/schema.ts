@@ -2960,6 +2960,51 @@ export type TemplateFormat = "html" | "text";
 
 /** What a template is for: to be rendered inside of others, or to wrap a message. */
 export type TemplateKind = "layout" | "partial";
+/** What a line of a story tells of. */
+export type StoryKind = "change" | "enrollment" | "execution" | "message";
+
+/** One thing that happened to a contact, at the time when it began. */
+export interface StoryLine {
+  /** Of the message, the enrollment, the execution, or the entry of the audit log. */
+  id: Id;
+  kind: StoryKind;
+  at: Time;
+  /** When it ended; null while it goes on. */
+  endedAt: Time | null;
+  /** Its status; of a change, what was done: created, updated, deleted, address_removed. */
+  outcome: string;
+  /** Of a message: whether nobody knows yet if it arrived. */
+  inDoubt: boolean;
+  /** Why it failed, was skipped, ended or waits. */
+  why: string | null;
+  /** What it belongs to; null for a change. */
+  product: Product | null;
+  /** The name of the campaign, sequence or workflow, or the event's trigger. */
+  name: string | null;
+  channel: Channel | null;
+  recipient: string | null;
+  /** A message's subject, or its first words; null before it is rendered. */
+  words: string | null;
+  /** The node or step that sent the message. */
+  node: string | null;
+  runId: Id | null;
+  eventId: Id | null;
+  /** The execution or enrollment that the line tells of, or belongs to. */
+  executionId: Id | null;
+  /** The workflow or sequence of the execution. */
+  workflowId: Id | null;
+  /** Of a change: who made it. */
+  actor: string | null;
+  /** Of a change: the fields that were changed, never what they hold. */
+  fields: string[];
+}
+
+/** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
+export interface StoryLineList {
+  data: StoryLine[];
+  nextCursor: string | null;
+}
+
 
 /** What a template prints with some data, or why it cannot. */
 export interface TemplatePreview {
@@ -4338,6 +4383,26 @@ export interface Operations {
     answer: Contact;
   };
   /** Change what is given; `externalId` never changes. */
+  /**
+   * What happened to a contact over all products, newest first, with why or why not. Messages, enrollments,
+   * executions, and changes of the contact: consent, suppressions, its erasure. Each stands at the time when it
+   * began, with its outcome and when it ended. A deleted contact is found by its id.
+   */
+  "GET /v1/contacts/{id}/story": {
+    path: { id: string };
+    query: {
+      /** How many at most. */
+      limit?: number;
+      /** `nextCursor` of the page before. */
+      cursor?: string | null;
+      /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
+      createdAfter?: string | null;
+      /** Only what was created before this time. */
+      createdBefore?: string | null;
+    };
+    body: undefined;
+    answer: StoryLineList;
+  };
   "PATCH /v1/contacts/{id}": {
     path: { id: string };
     query: {};

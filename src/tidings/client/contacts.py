@@ -11,6 +11,7 @@ from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.contacts import Contact, ErasedAddress, Imported, UpsertedContact
 from tidings.views.outbox import ItemDetail as Item
 from tidings.views.pages import Everything
+from tidings.views.stories import StoryLine
 
 PATH = "/v1/contacts"
 PIECE = 262_144
@@ -105,6 +106,14 @@ class Contacts:
         cursor: str | None = None
         while True:
             body = {"address": address, "dryRun": dry_run, "cursor": cursor}
+    def story(
+        self, id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
+    ) -> AsyncIterator[StoryLine]:
+        """Yield what happened to a contact over all products, newest first; a deleted one is found by its id."""
+        return pages(
+            self._transport, path_to(PATH, id, "story"), {"limit": page_size}, StoryLine, created_after, created_before
+        )
+
             done = await self._transport.ask(ApiRequest("POST", f"{PATH}/erase", body), ErasedAddress)
             yield done
             cursor = done.next_cursor

@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.people.contact_file import ContactFile, FileFormat, read_columns
 from tidings.domain.people.filter_expression import LONGEST, read_where
-from tidings.http.access import ContactKeeper, ContactReader, RequestContext, api_of
+from tidings.http.access import ContactKeeper, ContactReader, RequestContext, WorkReader, api_of
 from tidings.http.answers import JSON, answer
 from tidings.http.bodies import body_of, read_listed, read_object
 from tidings.http.contact_requests import GivenContact, GivenContacts, GivenErasure
@@ -24,6 +24,7 @@ from tidings.resources.contacts import MOST_CONTACTS, ContactFilter
 from tidings.views.contacts import Contact, ContactOutcome, ErasedAddress, Imported, UpsertedContact
 from tidings.views.exports import ContactExport
 from tidings.views.pages import Everything, Page
+from tidings.views.stories import StoryLine
 
 router = resource_router("Contacts")
 THE_CONTACT = {JSON: {"schema": reference(Contact)}}
@@ -169,6 +170,18 @@ async def _timed(request: Request, context: RequestContext, pieces: AsyncIterato
 
 @router.get("/v1/contacts/{id:path}")
 async def get_contact(context: ContactReader, id: ContactPath) -> Contact:
+@router.get("/v1/contacts/{id:path}/story")
+async def tell_story(
+    context: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
+) -> Page[StoryLine]:
+    """What happened to a contact over all products, newest first, with why or why not.
+
+    Messages, enrollments, executions, and changes of the contact: consent, suppressions, its erasure. Each stands at
+    the time when it began, with its outcome and when it ended. A deleted contact is found by its id.
+    """
+    return await context.engine.contacts.story(context.workspace, id, limit=limit, created=created, cursor=cursor)
+
+
     """One contact."""
     return await context.engine.contacts.get(context.workspace, id)
 

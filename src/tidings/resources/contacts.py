@@ -34,12 +34,14 @@ from tidings.resources.contact_erasure import delete_contact
 from tidings.resources.contact_export import ContactExporter
 from tidings.resources.contact_import import Import, ImportReport
 from tidings.resources.contact_store import NewContact, StoredShare, change_share
+from tidings.resources.contact_story import ContactStory
 from tidings.resources.pages import newest_in_all_shards
 from tidings.storage import contacts
 from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.views.contacts import Contact, ContactOutcome, ErasedAddress, Imported, UpsertedContact
 from tidings.views.pages import Page
+from tidings.views.stories import StoryLine
 
 __all__ = ["ContactFilter", "Contacts", "Import", "ImportReport"]
 
@@ -191,6 +193,18 @@ class Contacts:
         self, caller: Caller, address: str, *, dry_run: bool = False, cursor: str | None = None
     ) -> ErasedAddress:
         """Erase what is stored about an address that is no contact's, some pages in each call until there is no cursor.
+    async def story(
+        self,
+        workspace: Workspace,
+        contact: ContactReference,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
+    ) -> Page[StoryLine]:
+        """Return what happened to a contact over all products, newest first; also to a deleted one, by its id."""
+        return await ContactStory(self._kernel).page(workspace, contact, limit, created, cursor)
+
 
         Raise Conflict if it is a contact's: that contact is deleted first.
         """
