@@ -3532,6 +3532,8 @@ export interface Operations {
   };
   /** Follow an execution as server-sent events, until it or the key has ended; safe to reconnect at any time. */
   "GET /v1/executions/{id}/events": {
+      /** Part of the error's text: only what failed with it. */
+      error?: string | null;
     path: { id: string };
     query: {};
     body: undefined;

@@ -14,7 +14,7 @@ from uuid import UUID
 from msgspec.structs import asdict
 
 from tidings.domain.caller import Caller
-from tidings.domain.errors import Conflict, NotFound
+from tidings.domain.errors import Conflict, FieldsInvalid, NotFound, Problem
 from tidings.domain.flow.graph import Graph
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane, Stop
@@ -143,11 +143,13 @@ class Executions:
         workflow: UUID | str | None = None,
         status: ShownStatus | None = None,
         contact_id: ContactReference | None = None,
+        error: str | None = None,
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Execution]:
-        """Return executions, newest first."""
+        """Return executions, newest first; with a part of an error, those that failed with it."""
+        _check_error_filter(error, status, contact_id)
         if contact_id is not None:
             of_contact = partial(
                 executions.list_executions_of_contact,
@@ -156,8 +158,10 @@ class Executions:
                 workflow_id=await self._workflow_id(workspace, workflow),
             )
             return await self._page(workspace, of_contact, limit, newest_first(cursor, created))
-        if status is ShownStatus.FAILED:
-            return await self.dead_letters(workspace, workflow=workflow, limit=limit, created=created, cursor=cursor)
+        if error is not None or status is ShownStatus.FAILED:
+            return await self.dead_letters(
+                workspace, workflow=workflow, error=error, limit=limit, created=created, cursor=cursor
+            )
         workflow_id = await self._workflow_id(workspace, workflow)
         if status is not None and not status.has_ended:
             return await self._page(
@@ -313,6 +317,18 @@ class Executions:
     async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> Execution:
         await resolve.stop_execution(self._kernel, caller, id, stop)
         return await self.get(caller.workspace, id)
+
+
+def _check_error_filter(error: str | None, status: ShownStatus | None, contact_id: object) -> None:
+    """Refuse to look for an error where no index leads to it; only what failed has one."""
+    if error is None:
+        return
+    if contact_id is not None:
+        raise FieldsInvalid(
+            [Problem("error", "is not looked for within one contact's executions; give one of the two")]
+        )
+    if status not in {None, ShownStatus.FAILED}:
+        raise FieldsInvalid([Problem("error", f"is what failed executions have, and none that is {status}")])
 
 
 def _log(execution: FoundExecution, walked: _Walked) -> Lines:
