@@ -615,6 +615,27 @@ export interface EventList {
   nextCursor: string | null;
 }
 
+/** What is known of the calls for an item, and what is done next about it. */
+export interface Evidence {
+  /** What may be done after doubt: `keyed`, `resolvable` or `blind`; null while nobody serves it. */
+  providerClass: string | null;
+  /** What is done where nothing can tell whether a call arrived: `hold`, `resend` or `give_up`. */
+  doubtPolicy: string;
+  /** The calls that were ever marked: each may have been made. */
+  calls: number;
+  /** When the last of them was marked, as far as is known. */
+  lastCalledAt: Time | null;
+  /** Whether the last of them has no answer yet: it is being made, or its worker is gone. */
+  underWay: boolean;
+  /**
+   * What is done next: the call is repeated, the provider is asked, the item is given up, or a person decides;
+   * null once the item is settled, and while a call is under way.
+   */
+  next: NextStep | null;
+  /** When that is done; null where a person decides. */
+  nextAt: Time | null;
+}
+
 /** One run through one version of a workflow. */
 export interface Execution {
   id: Id;
@@ -1784,6 +1805,8 @@ export interface Imported {
   rejectedByField: Record<string, number>;
   /** The first 1,000 rejected lines. */
   rejectedLines: RejectedLine[];
+  /** Whether nothing was stored, and the counts say what would be. */
+  dryRun: boolean;
 }
 
 /** How many contacts are on their way to one step of one version. */
@@ -1868,6 +1891,8 @@ export interface ItemDetail {
   finalizedAt: Time | null;
   payload: Record<string, unknown> | null;
   failedAttempts: Attempt[];
+  /** Null for an item that was never called for. */
+  evidence: Evidence | null;
   history: HistoryLine[];
 }
 
@@ -2178,6 +2203,9 @@ export interface NewTemplate {
   kind?: TemplateKind;
 }
 
+/** What is done next about an item whose call was made, but has not come to an end. */
+export type NextStep = "giveUp" | "lookUp" | "person" | "repeat";
+
 /** A type of node, and the form of one. */
 export interface NodeForm {
   type: string;
@@ -2349,6 +2377,9 @@ export interface ProblemPlace {
   place: string;
   message: string;
 }
+
+/** What a message, or a walk through steps, belongs to. */
+export type Product = "campaign" | "rule" | "sequence" | "workflow";
 
 /** A provider that a workspace has set up under a name of its own; credentials are never shown. */
 export interface ProviderConnection {
@@ -2955,11 +2986,6 @@ export interface StepLogList {
   nextCursor: string | null;
 }
 
-/** What a template is written in. */
-export type TemplateFormat = "html" | "text";
-
-/** What a template is for: to be rendered inside of others, or to wrap a message. */
-export type TemplateKind = "layout" | "partial";
 /** What a line of a story tells of. */
 export type StoryKind = "change" | "enrollment" | "execution" | "message";
 
@@ -3005,6 +3031,11 @@ export interface StoryLineList {
   nextCursor: string | null;
 }
 
+/** What a template is written in. */
+export type TemplateFormat = "html" | "text";
+
+/** What a template is for: to be rendered inside of others, or to wrap a message. */
+export type TemplateKind = "layout" | "partial";
 
 /** What a template prints with some data, or why it cannot. */
 export interface TemplatePreview {
@@ -3501,6 +3532,8 @@ export interface Operations {
       status?: ShownStatus | null;
       /** Only what is for this contact, or about it: its id or its externalId. */
       contactId?: string | null;
+      /** Part of the error's text: only what failed with it. */
+      error?: string | null;
       /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
       createdAfter?: string | null;
       /** Only what was created before this time. */
@@ -3532,8 +3565,6 @@ export interface Operations {
   };
   /** Follow an execution as server-sent events, until it or the key has ended; safe to reconnect at any time. */
   "GET /v1/executions/{id}/events": {
-      /** Part of the error's text: only what failed with it. */
-      error?: string | null;
     path: { id: string };
     query: {};
     body: undefined;
@@ -4348,13 +4379,16 @@ export interface Operations {
   /**
    * Store a file of any size: CSV with a header, or a JSON object on each line. Every line that is right is
    * stored, and every other is counted and told with its reason. The same file again makes nobody twice: a line
-   * is known by its `externalId`, or else by its e-mail address or phone number.
+   * is known by its `externalId`, or else by its e-mail address or phone number. A dry run checks every line,
+   * stores nothing, and answers the same.
    */
   "POST /v1/contacts/import": {
     path: {};
     query: {
       /** `column=field`, as in `Plan=attributes.plan`; may be repeated. */
       map?: string[] | null;
+      /** Only say what would be stored. */
+      dryRun?: boolean;
     };
     body: BodyInit;
     answer: Imported;
@@ -4377,14 +4411,6 @@ export interface Operations {
     body: undefined;
     answer: ContactExport;
   };
-  /** One contact. */
-  "GET /v1/contacts/{id}": {
-    path: { id: string };
-    query: {};
-    body: undefined;
-    answer: Contact;
-  };
-  /** Change what is given; `externalId` never changes. */
   /**
    * What happened to a contact over all products, newest first, with why or why not. Messages, enrollments,
    * executions, and changes of the contact: consent, suppressions, its erasure. Each stands at the time when it
@@ -4405,6 +4431,14 @@ export interface Operations {
     body: undefined;
     answer: StoryLineList;
   };
+  /** One contact. */
+  "GET /v1/contacts/{id}": {
+    path: { id: string };
+    query: {};
+    body: undefined;
+    answer: Contact;
+  };
+  /** Change what is given; `externalId` never changes. */
   "PATCH /v1/contacts/{id}": {
     path: { id: string };
     query: {};

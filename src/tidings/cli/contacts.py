@@ -193,6 +193,7 @@ async def import_contacts(
         Path | None,
         typer.Option(help="Write every rejected line's number and reason here, as CSV.", show_default=False),
     ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every line and store nothing.")] = False,
 ) -> "ImportedFile":
     """Store a file of contacts, safe to run again. Exits 1 if a line was rejected; the others are stored.
 
@@ -201,4 +202,4 @@ async def import_contacts(
     """
     from tidings.cli.contact_import import run_import
 
-    return await run_import(at.engine, at.by, file, columns or [], ndjson, rejected)
+    return await run_import(at.engine, at.by, file, columns or [], ndjson, rejected, dry_run=dry_run)

@@ -71,17 +71,26 @@ class Contacts:
         return (await self._transport.ask(request, Everything[UpsertedContact])).items
 
     async def import_file(
-        self, file: File, *, columns: Mapping[str, str] | None = None, ndjson: bool = False, timeout: float = 3600.0
+        self,
+        file: File,
+        *,
+        columns: Mapping[str, str] | None = None,
+        ndjson: bool = False,
+        dry_run: bool = False,
+        timeout: float = 3600.0,
     ) -> Imported:
         """Store every valid line of a CSV or NDJSON file, and return what is wrong with the others.
 
-        `columns` says which column is which field. A file may be sent again as often as one likes: nobody is created
-        twice. A file that is a stream is sent once.
+        `columns` says which column is which field; a dry run stores nothing and says what it would. A file may be sent
+        again as often as one likes: nobody is created twice. A file that is a stream is sent once.
         """
         request = ApiRequest(
             "POST",
             f"{PATH}/import",
-            query={"map": [f"{column}={field}" for column, field in (columns or {}).items()]},
+            query={
+                "map": [f"{column}={field}" for column, field in (columns or {}).items()],
+                "dryRun": dry_run or None,
+            },
             headers={"content-type": "application/x-ndjson" if ndjson else "text/csv"},
             content=lambda: _content(file),
             timeout=timeout,
@@ -97,6 +106,14 @@ class Contacts:
             self._transport, path_to(PATH, id, "items"), {"limit": page_size}, Item, created_after, created_before
         )
 
+    def story(
+        self, id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
+    ) -> AsyncIterator[StoryLine]:
+        """Yield what happened to a contact over all products, newest first; a deleted one is found by its id."""
+        return pages(
+            self._transport, path_to(PATH, id, "story"), {"limit": page_size}, StoryLine, created_after, created_before
+        )
+
     def export(self, id: UUID | str) -> AsyncIterator[bytes]:
         """Yield everything about a contact as one JSON document in pieces; see ContactExport for its fields."""
         return self._transport.pieces(ApiRequest("GET", path_to(PATH, id, "export")))
@@ -106,14 +123,6 @@ class Contacts:
         cursor: str | None = None
         while True:
             body = {"address": address, "dryRun": dry_run, "cursor": cursor}
-    def story(
-        self, id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
-    ) -> AsyncIterator[StoryLine]:
-        """Yield what happened to a contact over all products, newest first; a deleted one is found by its id."""
-        return pages(
-            self._transport, path_to(PATH, id, "story"), {"limit": page_size}, StoryLine, created_after, created_before
-        )
-
             done = await self._transport.ask(ApiRequest("POST", f"{PATH}/erase", body), ErasedAddress)
             yield done
             cursor = done.next_cursor

@@ -20,7 +20,7 @@ from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.view_schemas import reference
 from tidings.resources.contact_import import BATCH_BYTES
-from tidings.resources.contacts import MOST_CONTACTS, ContactFilter
+from tidings.resources.contacts import MOST_CONTACTS, ContactFilter, Import
 from tidings.views.contacts import Contact, ContactOutcome, ErasedAddress, Imported, UpsertedContact
 from tidings.views.exports import ContactExport
 from tidings.views.pages import Everything, Page
@@ -122,15 +122,17 @@ async def import_contacts(
             alias="map", max_length=500, description="`column=field`, as in `Plan=attributes.plan`; may be repeated."
         ),
     ] = None,
+    dry_run: Annotated[bool, Query(alias="dryRun", description="Only say what would be stored.")] = False,
 ) -> Imported:
     """Store a file of any size: CSV with a header, or a JSON object on each line.
 
     Every line that is right is stored, and every other is counted and told with its reason. The same file again makes
-    nobody twice: a line is known by its `externalId`, or else by its e-mail address or phone number.
+    nobody twice: a line is known by its `externalId`, or else by its e-mail address or phone number. A dry run checks
+    every line, stores nothing, and answers the same.
     """
     file = ContactFile(_format(request), read_columns(columns or []))
     api_of(request).bodies.hold(request.scope, IMPORT_BYTES)
-    return await context.engine.contacts.import_file(context.caller, file, _pieces(request))
+    return await context.engine.contacts.import_file(context.caller, file, _pieces(request), Import(dry_run=dry_run))
 
 
 @router.post("/v1/contacts/erase", openapi_extra=takes(GivenErasure))
@@ -168,8 +170,6 @@ async def _timed(request: Request, context: RequestContext, pieces: AsyncIterato
         yield piece
 
 
-@router.get("/v1/contacts/{id:path}")
-async def get_contact(context: ContactReader, id: ContactPath) -> Contact:
 @router.get("/v1/contacts/{id:path}/story")
 async def tell_story(
     context: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
@@ -182,6 +182,8 @@ async def tell_story(
     return await context.engine.contacts.story(context.workspace, id, limit=limit, created=created, cursor=cursor)
 
 
+@router.get("/v1/contacts/{id:path}")
+async def get_contact(context: ContactReader, id: ContactPath) -> Contact:
     """One contact."""
     return await context.engine.contacts.get(context.workspace, id)
 

@@ -131,9 +131,13 @@ class Contacts:
     async def import_file(
         self, caller: Caller, file: ContactFile, chunks: AsyncIterable[bytes], watcher: Import | None = None
     ) -> Imported:
-        """Store every valid line, a few thousand at a time, and report the problems of the others."""
+        """Store every valid line, a few thousand at a time, and report the problems of the others.
+
+        A watcher that is a dry run stores nothing and says what would be stored.
+        """
         report = await (watcher or Import()).run(self._kernel, caller.workspace, file, chunks)
-        await self._audit_many(caller, "imported", report.counts())
+        if not report.dry_run:
+            await self._audit_many(caller, "imported", report.counts())
         return report
 
     async def get(self, workspace: Workspace, contact: ContactReference) -> Contact:
@@ -189,10 +193,6 @@ class Contacts:
         found = await self.get(caller.workspace, contact)
         return ContactExporter(self._kernel, caller).pieces(found)
 
-    async def erase_address(
-        self, caller: Caller, address: str, *, dry_run: bool = False, cursor: str | None = None
-    ) -> ErasedAddress:
-        """Erase what is stored about an address that is no contact's, some pages in each call until there is no cursor.
     async def story(
         self,
         workspace: Workspace,
@@ -205,6 +205,10 @@ class Contacts:
         """Return what happened to a contact over all products, newest first; also to a deleted one, by its id."""
         return await ContactStory(self._kernel).page(workspace, contact, limit, created, cursor)
 
+    async def erase_address(
+        self, caller: Caller, address: str, *, dry_run: bool = False, cursor: str | None = None
+    ) -> ErasedAddress:
+        """Erase what is stored about an address that is no contact's, some pages in each call until there is no cursor.
 
         Raise Conflict if it is a contact's: that contact is deleted first.
         """
