@@ -68,7 +68,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
         NOBODY,
     ),
     **dict.fromkeys(["list_workflows", "get_workflow", "list_versions", "list_rules", "get_rule"], EVERYBODY),
-    **dict.fromkeys(["list_node_types", "list_drafts", "get_draft"], EVERYBODY),
+    **dict.fromkeys(["list_node_types", "list_drafts", "get_draft", "get_funnel", "get_rule_matrix"], EVERYBODY),
     **dict.fromkeys(["list_sequences", "get_sequence", "list_sequence_versions"], EVERYBODY),
     **dict.fromkeys(["list_campaigns", "get_campaign", "list_segments", "get_segment"], EVERYBODY),
     **dict.fromkeys(["list_connections", "get_connection", "list_provider_kinds"], EVERYBODY),

@@ -707,14 +707,9 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ],
     ("people", "storage/sql/sessions.sql", (*security("sessions"), "tests/http/test_sessions.py")): [
         ("idle-session-lasts", "s.expires_at > :now and s.used_at + s.idle_after > :now", "s.expires_at > :now"),
-        ("disabled-person-stays", " and u.disabled_at is null;", ";"),
     ],
-    ("people", "storage/sql/users.sql", security("sessions")): [
-        (
-            "old-link-is-found",
-            "where link_hash = :digest and link_expires_at > :now and disabled_at is null\nreturning",
-            "where link_hash = :digest\nreturning",
-        ),
+    ("people", "storage/sql/sessions.sql", ("tests/http/test_oidc.py",)): [
+        ("disabled-person-stays", " and u.disabled_at is null;", ";"),
     ],
     ("people", "http/oidc.py", ("tests/http/test_oidc.py",)): [
         (

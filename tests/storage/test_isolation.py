@@ -311,6 +311,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "max_lateness": [None],
         },
         "list_templates": {"kind": [None]},
+        "list_tenant_audit": {"actor": [None], "subject_kind": [None]},
+        "list_subject_audit": {"actor": [None], "subject_kind": [None]},
         "find_first_user": {"created_by": ["ann"]},
         "change_user": {"email": [None]},
         "set_password": {"password_hash": ["other"]},
@@ -348,6 +350,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "count_audience": {"status": ["active"]},
         "sample_audience": {"status": ["active"]},
         "list_live_executions": {"status": ["processing"]},
+        "count_step_items": {"nodes": [await every(sql, "select distinct node from outbox where node is not null")]},
+        "list_rule_keys": {"triggers": [["quote"]]},
         "remove_draft": {"id": await every(sql, ID.format("workflows"))},
         "count_live_by_version": {"workspace_hash": [home.hash for home in HOMES]},
         "find_retried": {

@@ -51,6 +51,8 @@ WHOLE = {
         ("count_in_flight", "has_live_enrollment"), "looks at every enrollment of one sequence, here a third of all"
     ),
     "sum_doubt_of_runs": "walks through what is in doubt, here a fifth of all items",
+    "count_enrollment_states": "counts every enrollment of one sequence, here a third of all",
+    "count_step_items": "counts every message of one sequence, here a third of all",
     "count_live_by_version": "counts what a workspace has in the queue, here as much as has ended",
     **dict.fromkeys(("look_at_own_queue", "count_own_failures"), "counts up to a limit, here all that there is"),
     "list_live_executions": "walks through what is in the queue, here as much as has ended",

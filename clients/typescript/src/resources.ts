@@ -39,6 +39,7 @@ import type {
   FailureReplay,
   FunctionAddress,
   FunctionHost,
+  Funnel,
   GivenCampaign,
   GivenCampaignSimulation,
   GivenCancel,
@@ -115,6 +116,7 @@ import type {
   ResolvedItems,
   Retry,
   Rule,
+  RuleMatrix,
   Run,
   SavedDraft,
   Segment,
@@ -420,6 +422,11 @@ export class SequencesResource extends Resource {
   /** Everything that was ever published, newest first. */
   versions(id: string, options: Options = {}): Promise<PublishedVersion[]> {
     return this.http.call("GET /v1/sequences/{id}/versions", { ...options, path: { id } }).then(({ data }) => data);
+  }
+
+  /** How many wait before each step, what became of its messages, and how many enrollments failed there. */
+  funnel(id: string, query: Query<"GET /v1/sequences/{id}/funnel"> = {}, options: Options = {}): Promise<Funnel> {
+    return this.http.call("GET /v1/sequences/{id}/funnel", { ...options, path: { id }, query });
   }
 
   /** Add a step to the draft; without `stepOrder` it comes last. */
@@ -756,6 +763,11 @@ export class RulesResource extends Resource {
   /** The rules of the workspace. */
   list(query: Query<"GET /v1/rules"> = {}, options: Options = {}): Pages<Rule> {
     return this.http.pages("GET /v1/rules", { ...options, query });
+  }
+
+  /** What becomes of each trigger over each channel for each audience: its rule, a fallback, or nothing. */
+  matrix(query: Query<"GET /v1/rules/matrix"> = {}, options: Options = {}): Promise<RuleMatrix> {
+    return this.http.call("GET /v1/rules/matrix", { ...options, query });
   }
 
   /** Say everything that is wrong with a rule, each with its place, and the names it may use; stores nothing. */

@@ -839,6 +839,39 @@ export interface FunctionHostList {
   data: FunctionHost[];
 }
 
+/** How far the contacts of a sequence have come. */
+export interface Funnel {
+  sequenceId: Id;
+  /** Only enrollments made since. */
+  since: Time | null;
+  enrolled: number;
+  underWay: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  steps: FunnelStep[];
+}
+
+/** Where enrollments are at one step, and what became of its messages. */
+export interface FunnelStep {
+  stepId: Id;
+  stepOrder: number;
+  dayOffset: number;
+  channel: Channel;
+  /** Whether the published version has it; an older one had. */
+  published: boolean;
+  /** Enrollments that come to it next. */
+  waiting: number;
+  /** Messages that are planned or tried. */
+  sending: number;
+  sent: number;
+  failed: number;
+  skipped: number;
+  inDoubt: number;
+  /** Enrollments that failed here; where one was when it was cancelled is not kept. */
+  ended: number;
+}
+
 /** A template that WhatsApp approved, and what goes into its places. */
 export interface GivenApproved {
   name: string;
@@ -2103,6 +2136,26 @@ export interface LogLineList {
 /** The states of a message of a step, as its log shows them. */
 export type LogStatus = "completed" | "failed" | "pending" | "skipped";
 
+/** What an event does over one channel for one audience. */
+export interface MatrixCell {
+  channel: Channel;
+  audience: RuleAudience;
+  /** enqueued, suppressed, fallback or none, as an event is decided. */
+  outcome: string;
+  reason: string;
+  ruleId: Id | null;
+  /** The steps of the rule. */
+  steps: number;
+  /** Whether a provider is set up for the channel. */
+  ready: boolean;
+}
+
+/** What the events of one trigger do. */
+export interface MatrixRow {
+  trigger: string;
+  cells: MatrixCell[];
+}
+
 /** A run that a contact was in the audience of, or that showed the contact in a test. */
 export interface Membership {
   runId: Id;
@@ -2591,6 +2644,14 @@ export type RuleAudience = "agent" | "lead" | "partner";
 /** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
 export interface RuleList {
   data: Rule[];
+  nextCursor: string | null;
+}
+
+/** Triggers by channels and audiences; ask for more triggers with `cursor=nextCursor`. */
+export interface RuleMatrix {
+  channels: Channel[];
+  audiences: RuleAudience[];
+  rows: MatrixRow[];
   nextCursor: string | null;
 }
 
@@ -3532,7 +3593,7 @@ export interface Operations {
       status?: ShownStatus | null;
       /** Only what is for this contact, or about it: its id or its externalId. */
       contactId?: string | null;
-      /** Part of the error's text: only what failed with it. */
+      /** Part of the error's text: only what failed so. */
       error?: string | null;
       /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
       createdAfter?: string | null;
@@ -3700,6 +3761,16 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: PublishedVersionList;
+  };
+  /** How many wait before each step, what became of its messages, and how many enrollments failed there. */
+  "GET /v1/sequences/{id}/funnel": {
+    path: { id: string };
+    query: {
+      /** Only enrollments made at this time or later. */
+      since?: Time | null;
+    };
+    body: undefined;
+    answer: Funnel;
   };
   /** Add a step to the draft; without `stepOrder` it comes last. */
   "POST /v1/sequences/{id}/steps": {
@@ -4234,6 +4305,17 @@ export interface Operations {
     };
     body: undefined;
     answer: RuleList;
+  };
+  /** What becomes of each trigger over each channel for each audience: its rule, a fallback, or nothing. */
+  "GET /v1/rules/matrix": {
+    path: {};
+    query: {
+      /** How many at most. */
+      limit?: number;
+      cursor?: string | null;
+    };
+    body: undefined;
+    answer: RuleMatrix;
   };
   /** Say everything that is wrong with a rule, each with its place, and the names it may use; stores nothing. */
   "POST /v1/rules/validate": {
@@ -4924,6 +5006,10 @@ export interface Operations {
       cursor?: string | null;
       /** The id of what it was done to. */
       subject?: Id | null;
+      /** What it was done to: `workflow`, `api_key`. */
+      subjectKind?: string | null;
+      /** A part of who did it: `user:ada@example.com`, `key:`. */
+      actor?: string | null;
       /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
       createdAfter?: string | null;
       /** Only what was created before this time. */

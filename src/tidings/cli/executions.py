@@ -66,7 +66,7 @@ async def list_executions(
         str | None, typer.Option(help="Only for this contact: its id or external id.", show_default=False)
     ] = None,
     error: Annotated[
-        str | None, typer.Option(help="Only what failed with this part of an error.", show_default=False)
+        str | None, typer.Option(help="Only what failed with this in its error.", show_default=False)
     ] = None,
     listed: Listed,
 ) -> "list[Execution]":

@@ -10,7 +10,7 @@ import typer
 from tidings.cli.answers import deleted
 from tidings.cli.command import command
 from tidings.cli.opened import Acting, Called, InWorkspace
-from tidings.cli.options import Listed, Only, Read
+from tidings.cli.options import Limit, Listed, Only, Read
 from tidings.cli.output import in_words, print_line, print_not_ready, print_table, table
 from tidings.cli.previews import Open, PreviewData, any_failed, open_page, print_previews
 from tidings.domain.errors import InputInvalid
@@ -18,6 +18,7 @@ from tidings.domain.errors import InputInvalid
 if TYPE_CHECKING:
     from tidings.cli.object_files import ObjectFile
     from tidings.views.previews import Preview
+    from tidings.views.rules import MatrixCell, RuleMatrix
     from tidings.views.rules import Rule as ShownRule
 
 app = typer.Typer()
@@ -196,3 +197,32 @@ async def preview(
     if open_it:
         open_page(shown, str(found.key))
     return shown
+
+
+def _print_matrix(found: "RuleMatrix") -> None:
+    rows = [_matrix_row(row.trigger, audience, row.cells) for row in found.rows for audience in found.audiences]
+    print_table("rules", rows, empty="there is neither a rule nor a fallback")
+    if found.next_cursor is not None:
+        print_line(f"more: --after {found.next_cursor}")
+
+
+def _matrix_row(trigger: str, audience: str, cells: "Sequence[MatrixCell]") -> dict[str, object]:
+    words = {one.channel: _cell_words(one) for one in cells if one.audience == audience}
+    return {"trigger": trigger, "audience": audience, **words}
+
+
+def _cell_words(cell: "MatrixCell") -> str:
+    if cell.outcome == "none":
+        return ""
+    return cell.outcome if cell.ready or cell.outcome != "enqueued" else f"{cell.outcome}, not ready"
+
+
+@command(app, shows=_print_matrix)
+async def matrix(
+    at: InWorkspace,
+    *,
+    limit: Limit = 50,
+    after: Annotated[str | None, typer.Option(help="Only triggers after this one.", show_default=False)] = None,
+) -> "RuleMatrix":
+    """Show what becomes of each trigger over each channel for each audience."""
+    return await at.engine.rules.matrix(at.workspace, limit=limit, cursor=after)

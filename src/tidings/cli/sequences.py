@@ -21,7 +21,7 @@ from tidings.views.sequences import SequenceStatus
 if TYPE_CHECKING:
     from tidings.views.enrollments import EnrolledCounts
     from tidings.views.previews import Preview
-    from tidings.views.sequences import InFlight
+    from tidings.views.sequences import Funnel, FunnelStep, InFlight
     from tidings.views.sequences import Sequence as ShownSequence
 
 app = typer.Typer()
@@ -224,3 +224,22 @@ async def preview(
     if open_it:
         open_page(shown, str(sequence))
     return shown
+
+
+def _print_funnel(found: "Funnel") -> None:
+    told = f"{found.enrolled:,} enrolled · {found.under_way:,} under way · {found.completed:,} completed"
+    print_line(f"{told} · {found.failed:,} failed · {found.cancelled:,} cancelled")
+    print_table("steps", [_funnel_row(one) for one in found.steps], empty="no step was ever published")
+
+
+def _funnel_row(step: "FunnelStep") -> dict[str, object]:
+    counts = ("waiting", "sending", "sent", "failed", "skipped", "in_doubt", "ended")
+    numbers = {name.replace("_", " "): getattr(step, name) for name in counts}
+    return {"order": step.step_order, "day": step.day_offset, "channel": step.channel, **numbers}
+
+
+@command(app, shows=_print_funnel)
+async def funnel(at: InWorkspace, sequence: Sequence) -> "Funnel":
+    """Show how many wait before each step, what became of its messages, and who ended there."""
+    found = await at.find(at.engine.sequences, sequence)
+    return await at.engine.enrollments.funnel(at.workspace, found.id)

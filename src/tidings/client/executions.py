@@ -34,7 +34,7 @@ class Executions:
         created_before: Time = None,
         page_size: int = 50,
     ) -> AsyncIterator[Execution]:
-        """Yield executions, newest first; with a part of an error, those that failed with it."""
+        """Yield executions, newest first; each page is fetched as the iterator needs it."""
         query = {
             "workflow": None if workflow is None else str(workflow),
             "status": status,

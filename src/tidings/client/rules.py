@@ -8,7 +8,7 @@ from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.pages import Everything
 from tidings.views.previews import Preview
-from tidings.views.rules import Rule
+from tidings.views.rules import Rule, RuleMatrix
 from tidings.views.workflows import Validated
 
 PATH = "/v1/rules"
@@ -25,6 +25,11 @@ class Rules:
         """Create a rule and return it; raise Conflict if one exists for this trigger, channel and audience."""
         body = {"trigger": trigger, "channel": channel, "audience": audience, "enabled": enabled, "steps": steps}
         return await self._transport.ask(ApiRequest("POST", PATH, body, repeatable=False), Rule)
+
+    async def matrix(self, *, cursor: str | None = None, limit: int = 50) -> RuleMatrix:
+        """Return what becomes of each trigger over each channel for each audience; the next page by `next_cursor`."""
+        request = ApiRequest("GET", f"{PATH}/matrix", query={"cursor": cursor, "limit": limit})
+        return await self._transport.ask(request, RuleMatrix)
 
     async def check(self, given: Mapping[str, Any]) -> Validated:
         """Return every problem of a rule and the names that it may use; nothing is stored."""

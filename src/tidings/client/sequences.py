@@ -1,6 +1,7 @@
 """`client.sequences`: a series of messages to a contact, written step by step and published."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -8,7 +9,7 @@ from tidings.client.pages import Time, pages
 from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.pages import Everything
 from tidings.views.previews import Preview
-from tidings.views.sequences import PublishedVersion, Step
+from tidings.views.sequences import Funnel, PublishedVersion, Step
 from tidings.views.sequences import Sequence as ShownSequence
 from tidings.views.workflows import Validated
 
@@ -46,6 +47,11 @@ class Sequences:
         body = {name: value for name, value in given.items() if value is not None}
         found = await self._transport.ask(ApiRequest("POST", path_to(PATH, id, "preview"), body), Everything[Preview])
         return found.items
+
+    async def funnel(self, id: UUID | str, *, since: datetime | None = None) -> Funnel:
+        """Return how many wait before each step, what became of its messages, and how many ended there."""
+        query = {"since": since.isoformat() if since else None}
+        return await self._transport.ask(ApiRequest("GET", path_to(PATH, id, "funnel"), query=query), Funnel)
 
     async def get(self, id: UUID | str) -> ShownSequence:
         """Return one sequence, with the contacts on their way."""

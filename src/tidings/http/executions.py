@@ -51,15 +51,15 @@ def id_or_name(text: str | None) -> UUID | str | None:
 @router.get("/v1/executions")
 async def list_executions(
     context: WorkReader,
-    *,
     created: CreatedIn,
+    *,
     limit: Limit = 50,
     cursor: Cursor = None,
     workflow: Annotated[str | None, Query(max_length=200, description="Name or id.")] = None,
     status: ShownStatus | None = None,
     contact_id: OfContact = None,
     error: Annotated[
-        str | None, Query(max_length=2_000, description="Part of the error's text: only what failed with it.")
+        str | None, Query(min_length=1, max_length=2_000, description="Part of the error's text: only what failed so.")
     ] = None,
 ) -> Page[Execution]:
     """The executions of the workspace, newest first."""

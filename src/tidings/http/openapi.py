@@ -88,6 +88,7 @@ GIVEN: tuple[type[BaseModel], ...] = (
     *(GivenSender, ChangedSender, NewTemplate, ChangedTemplate, GivenTemplatePreview),
     *(GivenSignIn, GivenRedeem, ChangedOwnUser, GivenUser, ChangedUser),
     *(GivenFailureReplay, GivenManyResolutions),
+    *(NewDraft, SavedDraft, GivenPublication, GivenUnsavedPreview, GivenCount, DraftedSequence),
     *(GivenRetry, GivenResolution, GivenResolutions, GivenMessagePreview, GivenContactPreview),
     *(
         GivenWorkspaceSettings,

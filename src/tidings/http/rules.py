@@ -17,7 +17,7 @@ from tidings.http.rule_requests import GivenRule
 from tidings.resources.rules import RuleFilter
 from tidings.views.pages import Everything, Page
 from tidings.views.previews import Preview
-from tidings.views.rules import Rule, RuleAudience
+from tidings.views.rules import Rule, RuleAudience, RuleMatrix
 from tidings.views.workflows import Validated
 
 router = resource_router("Rules")
@@ -56,6 +56,14 @@ async def list_rules(
 ) -> Page[Rule]:
     """The rules of the workspace."""
     return await context.engine.rules.list(context.workspace, where, limit=limit, created=created, cursor=cursor)
+
+
+@router.get("/v1/rules/matrix")
+async def get_rule_matrix(
+    context: DefinitionReader, limit: Limit = 50, cursor: Annotated[str | None, Query(max_length=100)] = None
+) -> RuleMatrix:
+    """What becomes of each trigger over each channel for each audience: its rule, a fallback, or nothing."""
+    return await context.engine.rules.matrix(context.workspace, limit=limit, cursor=cursor)
 
 
 @router.post("/v1/rules/validate", openapi_extra=takes(GivenRule))

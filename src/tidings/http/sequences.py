@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Depends, Path, Query, Request
+from pydantic import AwareDatetime
 from starlette.responses import Response
 
 from tidings.domain.errors import Problem
@@ -28,7 +29,7 @@ from tidings.http.sequence_requests import (
 from tidings.resources.sequences import Sequences
 from tidings.views.pages import Everything, Page
 from tidings.views.previews import Preview
-from tidings.views.sequences import PublishedVersion, Sequence, SequenceStatus, Step
+from tidings.views.sequences import Funnel, PublishedVersion, Sequence, SequenceStatus, Step
 from tidings.views.workflows import Validated
 
 router = resource_router("Sequences")
@@ -142,6 +143,16 @@ async def preview_sequence(
 async def list_sequence_versions(context: DefinitionReader, id: UUID) -> Everything[PublishedVersion]:
     """Everything that was ever published, newest first."""
     return Everything(await context.engine.sequences.versions(context.workspace, id))
+
+
+@router.get("/v1/sequences/{id:uuid}/funnel")
+async def get_funnel(
+    context: DefinitionReader,
+    id: UUID,
+    since: Annotated[AwareDatetime | None, Query(description="Only enrollments made at this time or later.")] = None,
+) -> Funnel:
+    """How many wait before each step, what became of its messages, and how many enrollments failed there."""
+    return await context.engine.enrollments.funnel(context.workspace, id, since=since)
 
 
 @router.post("/v1/sequences/{id:uuid}/steps", status_code=201, openapi_extra=takes(GivenStep))

@@ -7,6 +7,7 @@ from the outbox (step_logs.py); why.py explains from all of it.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import replace as changed
+from datetime import datetime
 from functools import partial
 from uuid import UUID
 
@@ -36,6 +37,7 @@ from tidings.kernel.templates import know_stored_templates
 from tidings.resources import why
 from tidings.resources.by_shard import read_in_their_shards
 from tidings.resources.enrollment_status import shown_of
+from tidings.resources.funnel import show_funnel
 from tidings.resources.names import name_contacts
 from tidings.resources.pages import ListAll, newest, newest_in_all_shards
 from tidings.resources.sequences import Sequences
@@ -54,8 +56,8 @@ from tidings.views.enrollments import (
     Why,
 )
 from tidings.views.pages import Page
+from tidings.views.sequences import Funnel, SequenceStatus
 from tidings.views.sequences import Sequence as ShownSequence
-from tidings.views.sequences import SequenceStatus
 
 STOPS: Mapping[EnrollmentStatus, Stop | None] = {
     EnrollmentStatus.ACTIVE: None,
@@ -96,6 +98,11 @@ class Enrollments:
         self._kernel = kernel
         self._sequences = sequences
         self.logs = StepLogs(kernel, sequences)
+
+    async def funnel(self, workspace: Workspace, sequence_id: UUID, *, since: datetime | None = None) -> Funnel:
+        """Return how many wait before each step of a sequence, what became of its messages, and who ended there."""
+        await self._sequences.read(workspace, sequence_id)
+        return await show_funnel(self._kernel, workspace, sequence_id, since)
 
     async def enroll(
         self, caller: Caller, sequence_id: UUID, contact_id: ContactReference, *, triggered_by: str = "api"

@@ -14,7 +14,7 @@ from uuid import UUID
 from msgspec.structs import asdict
 
 from tidings.domain.caller import Caller
-from tidings.domain.errors import Conflict, FieldsInvalid, NotFound, Problem
+from tidings.domain.errors import Conflict, NotFound
 from tidings.domain.flow.graph import Graph
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.flow.queue import Lane, Stop
@@ -148,30 +148,37 @@ class Executions:
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Execution]:
-        """Return executions, newest first; with a part of an error, those that failed with it."""
-        _check_error_filter(error, status, contact_id)
+        """Return executions, newest first; with an error, a part of theirs, those that failed."""
+        if error is not None:
+            if status not in (None, ShownStatus.FAILED):
+                return Page(items=[])
+            status = ShownStatus.FAILED
+        list_in_shard = await self._listed(workspace, workflow, status, contact_id, error)
+        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
+
+    async def _listed(
+        self,
+        workspace: Workspace,
+        workflow: UUID | str | None,
+        status: ShownStatus | None,
+        contact_id: ContactReference | None,
+        error: str | None,
+    ) -> FindInShard:
+        """Return the statement whose index fits what is asked for."""
         if contact_id is not None:
-            of_contact = partial(
+            return partial(
                 executions.list_executions_of_contact,
                 contact_id=await find_contact(self._kernel, workspace, contact_id),
                 status=status,
                 workflow_id=await self._workflow_id(workspace, workflow),
+                error=error,
             )
-            return await self._page(workspace, of_contact, limit, newest_first(cursor, created))
-        if error is not None or status is ShownStatus.FAILED:
-            return await self.dead_letters(
-                workspace, workflow=workflow, error=error, limit=limit, created=created, cursor=cursor
-            )
+        if status is ShownStatus.FAILED:
+            return await self._failed(workspace, DeadLetterFilter(workflow, error))
         workflow_id = await self._workflow_id(workspace, workflow)
         if status is not None and not status.has_ended:
-            return await self._page(
-                workspace,
-                partial(executions.list_live_executions, status=status, workflow_id=workflow_id),
-                limit,
-                newest_first(cursor, created),
-            )
-        list_in_shard = partial(executions.list_executions, status=status, workflow_id=workflow_id)
-        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
+            return partial(executions.list_live_executions, status=status, workflow_id=workflow_id)
+        return partial(executions.list_executions, status=status, workflow_id=workflow_id)
 
     async def log(self, workspace: Workspace, id: UUID) -> Lines:
         """Return what each node did, in the order of time."""
@@ -317,18 +324,6 @@ class Executions:
     async def _stop(self, caller: Caller, id: UUID, stop: Stop | None) -> Execution:
         await resolve.stop_execution(self._kernel, caller, id, stop)
         return await self.get(caller.workspace, id)
-
-
-def _check_error_filter(error: str | None, status: ShownStatus | None, contact_id: object) -> None:
-    """Refuse to look for an error where no index leads to it; only what failed has one."""
-    if error is None:
-        return
-    if contact_id is not None:
-        raise FieldsInvalid(
-            [Problem("error", "is not looked for within one contact's executions; give one of the two")]
-        )
-    if status not in {None, ShownStatus.FAILED}:
-        raise FieldsInvalid([Problem("error", f"is what failed executions have, and none that is {status}")])
 
 
 def _log(execution: FoundExecution, walked: _Walked) -> Lines:

@@ -27,12 +27,13 @@ from tidings.kernel.phone_region import numbers_of
 from tidings.kernel.templates import know_stored_templates, link_templates
 from tidings.resources.pages import id_of
 from tidings.resources.readiness import find_unready
+from tidings.resources.rule_matrix import show_matrix
 from tidings.storage import resolve, rules
 from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.storage.rules import FoundRule
 from tidings.views.pages import Page
-from tidings.views.rules import Rule, RuleAudience
+from tidings.views.rules import Rule, RuleAudience, RuleMatrix
 
 __all__ = ["Change", "RuleFilter", "Rules"]
 
@@ -158,6 +159,13 @@ class Rules:
         )
         page = page_of(await self._kernel.db.persist(find, alone=True), limit, id_of)
         return Page(await self._shown(workspace, page.items), page.next_cursor)
+
+    async def matrix(
+        self, workspace: Workspace, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> RuleMatrix:
+        """Return what becomes of each trigger over each channel for each audience, a page of triggers at a time."""
+        check_limit(limit)
+        return await show_matrix(self._kernel, workspace, limit=limit, cursor=cursor)
 
     async def check(self, workspace: Workspace, given: Json) -> Problems:
         """Return every problem of a rule, with those of what it renders; nothing is stored."""

@@ -31,6 +31,22 @@ MOST_KEPT, LONGEST_KEPT = 1_024, 20_000
 """How many rules a process keeps as it has read them, and how long the JSON of their steps may be: 20 MB at most."""
 
 
+class ListedRule(Struct, frozen=True, kw_only=True):
+    """A rule without what it says."""
+
+    id: UUID
+    trigger: str
+    channel: Channel
+    audience: RuleAudience
+    enabled: bool
+    steps: int
+
+    @property
+    def key(self) -> RuleKey:
+        """What it is found by."""
+        return RuleKey(self.trigger, self.channel, self.audience)
+
+
 class FoundRule(Struct, frozen=True, kw_only=True):
     """A rule as it is stored."""
 
@@ -194,3 +210,8 @@ async def read_enabled(tx: Tx, *, ids: Sequence[UUID]) -> Mapping[UUID, bool | N
 @_SQL.statement
 async def list_triggers(tx: Tx, *, workspace: Workspace) -> list[str]:
     """Every trigger that a rule of the workspace names."""
+
+
+@_SQL.statement
+async def list_rule_keys(tx: Tx, *, workspace: Workspace, triggers: Sequence[str]) -> list[ListedRule]:
+    """The rules of some triggers, without what they say."""

@@ -57,6 +57,25 @@ class InFlightCount(Struct, frozen=True, kw_only=True):
     count: int
 
 
+class EnrollmentState(Struct, frozen=True, kw_only=True):
+    """How many enrollments of one version are at one node, in one status."""
+
+    version_id: UUID
+    cursor: str | None
+    error_node: str | None
+    status: str
+    count: int
+
+
+class StepItems(Struct, frozen=True, kw_only=True):
+    """How many messages of one step are in one status."""
+
+    node: str
+    status: str
+    in_doubt: bool
+    count: int
+
+
 class EnrollmentBehind(Struct, frozen=True, kw_only=True):
     """A live enrollment on another version than the one it is to be moved to."""
 
@@ -135,6 +154,20 @@ async def has_live_enrollment(tx: Tx, *, shard: Shard, workflow_id: UUID) -> boo
 @_SQL.statement
 async def count_in_flight(tx: Tx, *, shard: Shard, workflow_id: UUID) -> list[InFlightCount]:
     """Count one shard's live enrollments by version and by the node they come to next."""
+
+
+@_SQL.statement
+async def count_enrollment_states(
+    tx: Tx, *, shard: Shard, workspace: Workspace, workflow_id: UUID, since: UUID
+) -> list[EnrollmentState]:
+    """Count one shard's enrollments of a sequence by version, by where they are and by status."""
+
+
+@_SQL.statement
+async def count_step_items(
+    tx: Tx, *, shard: Shard, workspace: Workspace, nodes: Sequence[str], since: UUID
+) -> list[StepItems]:
+    """Count one shard's messages of some steps by status."""
 
 
 @_SQL.statement

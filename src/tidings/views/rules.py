@@ -48,3 +48,31 @@ class Rule(View, frozen=True, kw_only=True):
     def key(self) -> str:
         """Return the key that identifies the rule: `quote_sent/email/lead`."""
         return f"{self.trigger}/{self.channel}/{self.audience}"
+
+
+class MatrixCell(View, frozen=True, kw_only=True):
+    """What an event does over one channel for one audience."""
+
+    channel: ChannelName
+    audience: Annotated[RuleAudience, doc(example="lead")]
+    outcome: Annotated[str, doc("enqueued, suppressed, fallback or none, as an event is decided.", "enqueued")]
+    reason: Annotated[str, doc(example="the rule for quote_sent/email/lead is enabled")]
+    rule_id: Id | None = None
+    steps: Annotated[int, doc("The steps of the rule.", 2)] = 0
+    ready: Annotated[bool, doc("Whether a provider is set up for the channel.", example=True)] = True
+
+
+class MatrixRow(View, frozen=True, kw_only=True):
+    """What the events of one trigger do."""
+
+    trigger: Annotated[str, doc(example="quote_sent")]
+    cells: Sequence[MatrixCell]
+
+
+class RuleMatrix(View, frozen=True, kw_only=True):
+    """Triggers by channels and audiences; ask for more triggers with `cursor=nextCursor`."""
+
+    channels: Sequence[ChannelName]
+    audiences: Annotated[Sequence[RuleAudience], doc(example=["lead", "partner", "agent"])]
+    rows: Sequence[MatrixRow]
+    next_cursor: str | None = None

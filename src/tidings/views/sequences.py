@@ -124,3 +124,33 @@ class Sequence(SequenceSettings, frozen=True, kw_only=True):
     ] = ()
     created_at: Time
     updated_at: Time
+
+
+class FunnelStep(View, frozen=True, kw_only=True):
+    """Where enrollments are at one step, and what became of its messages."""
+
+    step_id: Id
+    step_order: Annotated[int, doc(example=2)]
+    day_offset: Annotated[int, doc(example=3)]
+    channel: ChannelName
+    published: Annotated[bool, doc("Whether the published version has it; an older one had.", example=True)]
+    waiting: Annotated[int, doc("Enrollments that come to it next.", 1815)] = 0
+    sending: Annotated[int, doc("Messages that are planned or tried.", 0)] = 0
+    sent: Annotated[int, doc(example=4711)] = 0
+    failed: Annotated[int, doc(example=3)] = 0
+    skipped: Annotated[int, doc(example=12)] = 0
+    in_doubt: Annotated[int, doc(example=0)] = 0
+    ended: Annotated[int, doc("Enrollments that failed here; where one was when it was cancelled is not kept.", 5)] = 0
+
+
+class Funnel(View, frozen=True, kw_only=True):
+    """How far the contacts of a sequence have come."""
+
+    sequence_id: Id
+    since: Annotated[Time | None, doc("Only enrollments made since.")] = None
+    enrolled: Annotated[int, doc(example=6546)]
+    under_way: Annotated[int, doc(example=1815)]
+    completed: Annotated[int, doc(example=4726)]
+    failed: Annotated[int, doc(example=3)]
+    cancelled: Annotated[int, doc(example=2)]
+    steps: several.Sequence[FunnelStep]

@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { House, type LucideIcon } from "lucide-react";
+import { Boxes, CircleQuestionMark, House, ListTree, type LucideIcon, Mails, OctagonAlert, Plug, Rocket, ScrollText, ServerCog, UsersRound, Workflow } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -36,6 +36,29 @@ export const GROUPS: readonly Group[] = ["home", "build", "watch", "people", "se
 /** The first path that fits is shown, so `/workflows/new` comes before `/workflows/:id`. */
 export const SCREENS: readonly Screen[] = [
   screen("/", text.home.title, () => import("./home"), { group: "home", icon: House, key: "h", permission: "readWork" }),
+  screen("/workflows", text.workflows.title, () => import("./workflows"), { group: "build", icon: Workflow, key: "w", permission: "readDefinitions" }),
+  screen("/workflows/:id/edit", text.workflows.title, () => import("./workflows/editor"), { permission: "readDefinitions" }),
+  screen("/workflows/:id", text.workflows.title, () => import("./workflows/detail"), { permission: "readDefinitions" }),
+  screen("/executions", text.executions.title, () => import("./executions"), { group: "watch", icon: ListTree, key: "e", permission: "readWork" }),
+  screen("/executions/:id", text.executions.title, () => import("./execution"), { permission: "readWork" }),
+  screen("/runs", text.runs.title, () => import("./runs"), { group: "watch", icon: Rocket, key: "r", permission: "readWork" }),
+  screen("/runs/:id", text.runs.title, () => import("./run"), { permission: "readWork" }),
+  screen("/outbox", text.messages.title, () => import("./messages"), { group: "watch", icon: Mails, key: "m", permission: "readWork" }),
+  screen("/outbox/:id", text.messages.title, () => import("./message"), { permission: "readWork" }),
+  screen("/in-doubt", text.inDoubt.title, () => import("./in-doubt"), { group: "watch", icon: CircleQuestionMark, key: "d", permission: "readWork" }),
+  screen("/errors", text.errors.title, () => import("./errors"), { group: "watch", icon: OctagonAlert, key: "x", permission: "readWork" }),
+  screen("/errors/:id", text.errors.title, () => import("./failure-group"), { permission: "readWork" }),
+  screen("/connections", text.connections.title, () => import("./connections"), { group: "settings", icon: Plug, key: "n", permission: "readDefinitions" }),
+  screen("/connections/new", text.connections.add, () => import("./connections/new"), { permission: "administer" }),
+  screen("/connections/:id/edit", text.connections.one, () => import("./connections/edit"), { permission: "administer" }),
+  screen("/connections/:id", text.connections.one, () => import("./connections/detail"), { permission: "readDefinitions" }),
+  screen("/people", text.people.title, () => import("./people"), { group: "settings", icon: UsersRound, key: "k", permission: "administer" }),
+  screen("/people/keys", text.apiKeys.title, () => import("./people/keys"), { permission: "administer" }),
+  screen("/people/:id", text.people.people, () => import("./people/detail"), { permission: "administer" }),
+  screen("/audit-log", text.audit.title, () => import("./audit"), { group: "settings", icon: ScrollText, key: "l", permission: "administer" }),
+  screen("/workers", text.workers.title, () => import("./workers"), { group: "settings", icon: ServerCog, key: "i", permission: "runWorkers" }),
+  screen("/workspaces", text.workspaces.title, () => import("./workspaces"), { group: "settings", icon: Boxes, key: "o", permission: "operateInstallation" }),
+  screen("/workspaces/:tenant/:workspace", text.workspaces.workspace, () => import("./workspaces/detail"), { permission: "operateInstallation" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

@@ -6,7 +6,7 @@ import { liquid } from "@codemirror/lang-liquid";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension, type Transaction, type TransactionSpec } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
@@ -49,12 +49,16 @@ export interface CodeEditorProps {
   /** As tall as its place. */
   fill?: boolean;
   lines?: boolean;
+  /** A single line, as tall as a text field; Enter adds no line. */
+  oneLine?: boolean;
   field: Record<string, unknown>;
 }
 
+const NO_MARKS: readonly Mark[] = [];
+
 /** The editor itself, on CodeMirror. */
 export default function CodeEditorView(props: CodeEditorProps) {
-  const { value, marks = [], fill, field } = props;
+  const { value, marks = NO_MARKS, fill, field } = props;
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const latest = useRef(props);
@@ -77,7 +81,7 @@ export default function CodeEditorView(props: CodeEditorProps) {
   useEffect(() => {
     view.current?.dispatch({ effects: given.current.reconfigure(changing(props)) });
     // eslint-disable-next-line react-hooks/exhaustive-deps -- what is configured, not what is typed
-  }, [props.language, props.readOnly, props.placeholder, props.label, props.lines, props.minHeight, props.maxHeight]);
+  }, [props.language, props.readOnly, props.placeholder, props.label, props.lines, props.oneLine, props.minHeight, props.maxHeight]);
 
   useEffect(() => {
     const editor = view.current;
@@ -120,9 +124,18 @@ function changing(props: CodeEditorProps): Extension {
     EditorState.readOnly.of(props.readOnly ?? false),
     EditorView.contentAttributes.of(Object.fromEntries(known.map(([name, value]) => [name, String(value)]))),
     placeholder(props.placeholder ?? ""),
-    props.lines === false ? [] : [lineNumbers(), lintGutter(), highlightActiveLine()],
+    props.oneLine ? EditorState.transactionFilter.of(withoutLines) : [],
+    props.lines === false || props.oneLine ? [] : [lineNumbers(), lintGutter(), highlightActiveLine()],
     look(props),
   ];
+}
+
+/** What is pasted into a single line has its lines joined. */
+function withoutLines(transaction: Transaction): TransactionSpec {
+  if (!transaction.docChanged || transaction.newDoc.lines === 1) return transaction;
+  const joined = transaction.newDoc.toString().replaceAll(/\s*\n\s*/g, " ");
+  if (joined.trim() === transaction.startState.doc.toString().trim()) return { effects: [] };
+  return { changes: { from: 0, to: transaction.startState.doc.length, insert: joined }, selection: { anchor: joined.length } };
 }
 
 function languageOf(language: Language): Extension {
@@ -158,12 +171,12 @@ const colours = HighlightStyle.define([
   { tag: [tags.punctuation, tags.bracket, tags.angleBracket, tags.brace], color: "var(--text-muted)" },
 ]);
 
-function look({ minHeight = 160, maxHeight = 480, fill }: CodeEditorProps): Extension {
+function look({ minHeight = 160, maxHeight = 480, fill, oneLine }: CodeEditorProps): Extension {
   return EditorView.theme({
     "&": { height: fill ? "100%" : "auto", maxHeight: fill ? "none" : `${maxHeight}px`, fontSize: "13px" },
     "&.cm-focused": { outline: "none" },
-    ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", minHeight: fill ? "0" : `${minHeight}px`, overflow: "auto" },
-    ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
+    ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", minHeight: fill || oneLine ? "0" : `${minHeight}px`, overflow: "auto" },
+    ".cm-content": { caretColor: "var(--text)", padding: oneLine ? "5px 4px" : "8px 0" },
     ".cm-gutters": { backgroundColor: "var(--bg-subtle)", color: "var(--text-faint)", borderRight: "1px solid var(--border)" },
     ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "transparent" },
     ".cm-cursor": { borderLeftColor: "var(--text)" },

@@ -11,7 +11,7 @@ export type { CodeEditorProps, Language, Mark, Variable } from "./code-editor-vi
 export function CodeEditor(props: Omit<CodeEditorProps, "field">) {
   const field = useField();
   return (
-    <Suspense fallback={<div className={styles.waiting} style={{ minHeight: props.minHeight ?? 160 }} />}>
+    <Suspense fallback={<div className={styles.waiting} style={{ minHeight: props.oneLine ? 32 : (props.minHeight ?? 160) }} />}>
       <View {...props} field={field} />
     </Suspense>
   );

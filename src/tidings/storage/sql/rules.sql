@@ -66,6 +66,12 @@ select t.id, r.enabled
   from unnest(:ids::uuid[]) as t(id)
   left join rules r on r.id = t.id;
 
+-- name: list_rule_keys
+-- The rules of some triggers, without what they say.
+select id, trigger, channel, audience, enabled, jsonb_array_length(steps) as steps
+  from rules
+ where tenant_id = :tenant and workspace_id = :workspace and trigger = any(:triggers::text[]);
+
 -- name: list_triggers
 -- Every trigger that some rule of a workspace knows.
 select distinct trigger

@@ -101,6 +101,27 @@ select e.version_id, e.cursor, count(*) as count
  where e.shard = :shard and e.workflow_id = :workflow_id and e.contact_id is not null and e.ended_at is null
  group by e.version_id, e.cursor;
 
+-- name: count_enrollment_states
+-- One shard's enrollments of a sequence that were made since a moment, by version, by where they are and by what became of
+-- them. Rows are compared as the index has them.
+select e.version_id, e.cursor, e.error_node, e.status, count(*) as count
+  from executions e
+ where e.shard = :shard and e.contact_id is not null and e.tenant_id = :tenant and e.workspace_id = :workspace
+   and (e.workflow_id, e.id) >= (:workflow_id, :since)
+   and (e.workflow_id, e.id) <= (:workflow_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+ group by e.version_id, e.cursor, e.error_node, e.status;
+
+-- name: count_step_items
+-- One shard's messages of these steps, of enrollments made since a moment, by what became of them. Each step is found along
+-- the index of nodes.
+select o.node, o.status, o.in_doubt, count(*) as count
+  from unnest(:nodes::text[]) as s(node)
+  join outbox o on o.shard = :shard and o.contact_id is not null
+   and (o.node, o.id) >= (s.node, :since)
+   and (o.node, o.id) <= (s.node, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+ where o.shard = :shard and o.execution_id >= :since and o.tenant_id = :tenant and o.workspace_id = :workspace
+ group by o.node, o.status, o.in_doubt;
+
 -- name: find_versions
 -- Versions by id.
 select id, number, definition from workflow_versions where id = any(:ids::uuid[]);
