@@ -70,7 +70,14 @@ class ContactStory:
         self, workspace: Workspace, id: UUID, limit: int, created: Created, cursor: str | None
     ) -> Page[AuditLine]:
         shard, span = self._kernel.shard_of(id), newest_first(cursor, created)
-        find = partial(access.list_subject_audit, shard=shard, tenant=workspace.tenant, subject_id=id)
+        find = partial(
+            access.list_subject_audit,
+            shard=shard,
+            tenant=workspace.tenant,
+            subject_id=id,
+            subject_kind="contact",
+            actor=None,
+        )
         return await newest(self._kernel, find, span=span, limit=limit)
 
     async def _with_words(self, workspace: Workspace, lines: Sequence[StoryLine]) -> list[StoryLine]:
