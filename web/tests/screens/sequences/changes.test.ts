@@ -2,7 +2,7 @@ import type { Sequence, Step } from "@tidings/client";
 import { expect, it } from "vitest";
 import { changesOf } from "../../../src/screens/sequences/model/changes";
 
-const step = (id: string, content: string): Step => ({ id, sequenceId: "s", stepOrder: 1, dayOffset: 0, sendHour: 9, channel: "email", subject: null, content, maxLateness: null, createdAt: "2026-03-02T09:00:00Z" });
+const step = (id: string, content: string): Step => ({ id, sequenceId: "s", stepOrder: 1, dayOffset: 0, sendHour: 9, channel: "email", to: null, subject: null, content, maxLateness: null, createdAt: "2026-03-02T09:00:00Z" });
 const settings = { offsetFrom: "enrollment", timezone: "UTC", onStepFailure: "continue", allowReentry: false } as const;
 const at = "2026-03-02T09:00:00Z";
 const sequence: Sequence = {
