@@ -65,6 +65,18 @@ def test_a_draft_is_shown_beside_what_is_published(tidings: Command) -> None:
     assert len(tidings("sequences", "steps", "list", "Drip", "--json").json) == 1
 
 
+def test_a_funnel_shows_how_far_contacts_have_come(tidings: Command) -> None:
+    tidings("sequences", "create", "drip", "--data", STEPS)
+    tidings("sequences", "publish", "drip")
+    tidings("contacts", "create", "--data", '{"externalId": "ada", "email": "ada@example.com"}')
+    tidings("sequences", "enroll", "drip", "--contact", "ada")
+
+    shown, answer = tidings("sequences", "funnel", "drip"), tidings("sequences", "funnel", "drip", "--json").json
+
+    assert "1 enrolled · 1 under way · 0 completed" in shown.out
+    assert [(one["stepOrder"], one["waiting"]) for one in answer["steps"]] == [(1, 1), (2, 0)]
+
+
 def test_a_sequence_is_removed_after_asking(tidings: Command) -> None:
     tidings("sequences", "create", "drip")
 

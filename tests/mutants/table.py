@@ -32,6 +32,11 @@ def resources(name: str, *tests: str) -> tuple[str, ...]:
     return _tests(f"tests/resources/test_{name}.py", tests)
 
 
+def http(name: str) -> tuple[str, ...]:
+    """The tests of a file of the API."""
+    return (f"tests/http/test_{name}.py",)
+
+
 def security(name: str) -> tuple[str, ...]:
     """The tests of a file about attacks."""
     return (f"tests/security/test_{name}.py",)
@@ -773,6 +778,45 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ("content: templates", "resources/templates.py", resources("templates")): [
         ("a-used-template-is-deleted", "if shown.users:", "if False:"),
         ("drafts-use-nothing", "if id not in keeping]", "if False]"),
+    ],
+    ("drafts", "kernel/start/publish.py", http("drafts")): [
+        ("a-draft-is-published-over-what-it-never-saw", "if newest != drafted.base:", "if False:"),
+    ],
+    ("drafts", "resources/drafts.py", http("drafts")): [
+        (
+            "a-draft-is-saved-over-what-it-never-saw",
+            "if revision is not None and revision != (found.revision if found else 0):",
+            "if False:",
+        ),
+        ("a-draft-begins-from-no-version", "if base is not None and not 0 <= base <= newest:", "if False:"),
+    ],
+    ("failures", "resources/failures.py", resources("failures")): [
+        ("a-replay-of-one-group-takes-all", "if failure_id(failure_text(one.error)) == id:", "if True:"),
+        ("a-dry-run-starts-retries", "if dry_run or not plan.count:", "if not plan.count:"),
+    ],
+    ("doubt", "resources/outbox.py", resources("resolving_many")): [
+        (
+            "doubt-ends-with-every-provider",
+            "if self.provider is not None and self.provider not in {item.provider, item.connection}:",
+            "if False:",
+        ),
+        (
+            "young-doubt-ends-too",
+            "return self.older_than is None or (item.first_called_at or item.created_at) <= now - self.older_than",
+            "return True",
+        ),
+        ("unnamed-doubt-ends-too", "(named is None or one.id in named) and where.admits", "where.admits"),
+        ("a-dry-run-ends-doubt", "for item in () if dry_run else found:", "for item in found:"),
+    ],
+    ("contacts", "resources/contact_import.py", http("contacts")): [
+        ("a-dry-run-stores-a-file", "store = foresee if self.dry_run else upsert", "store = upsert"),
+    ],
+    ("contacts", "resources/contact_story.py", resources("contact_story")): [
+        (
+            "a-story-tells-enrollments-twice",
+            "for one in executions.items if one.id not in walks",
+            "for one in executions.items",
+        ),
     ],
     ("content: numbers", "kernel/flow/plan.py", resources("phone_regions")): [
         ("a-workspaces-country-is-not-asked", "with NumbersOf(kernel.regions.of(case.loaded.workspace)):", "if True:"),

@@ -5,6 +5,8 @@
 
 import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,11 +20,14 @@ from tests.web.scene import Scene, fill
 from tests.web.visitor import Visitor
 from tests.worker.conftest import live_engine
 from tidings import Config
+from tidings.domain.connections.vendors import Vendors
 from tidings.domain.roles import Role
 from tidings.engine import Engine
+from tidings.providers.catalogue import Catalogue
 from tidings.providers.fake import FakeProvider
 from tidings.resources import passwords
 from tidings.storage.database import Database
+from tidings.storage.vault import Vault
 
 IS_ASKED_FOR = "TIDINGS_TEST_WEB" in os.environ
 QUIET = (
@@ -47,7 +52,9 @@ async def engine(db: Database, provider: FakeProvider, monkeypatch: pytest.Monke
     """An engine on the database's own clock, as a browser has the real time."""
     monkeypatch.setattr(passwords, "MEMORY_KIB", 8)
     monkeypatch.setattr(passwords, "ITERATIONS", 1)
-    engine = await live_engine(db, provider)
+    live = await live_engine(db, provider)
+    vendors = Vendors(Catalogue(), call_deadline=timedelta(seconds=10))
+    engine = Engine(replace(live.kernel, vendors=vendors, vault=Vault([b"k" * 32])))
     yield engine
     await engine.kernel.notifier.close()
     await engine.kernel.renderer.close()

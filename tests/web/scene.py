@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tests.web.people import HOME, by
 from tidings.domain.flow.outcome import Rejected, Unknown
+from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.views.sequences import SequenceStatus
@@ -71,6 +72,10 @@ async def fill(engine: Engine, provider: FakeProvider) -> Scene:
     [event] = (await engine.events.list(HOME, limit=1)).items
     template = await engine.templates.create(by(), {"name": "footer", "text": "<p>Yours</p>"})
     sender = await engine.senders.create(by(), {"name": "us", "email": "us@example.com", "defaultFor": ["email"]})
+    chat = await engine.connections.create(
+        by(), {"name": "ops", "provider": "slack", "credentials": {"token": "xoxb-1"}, "limits": {"perMinute": 60}}
+    )
+    bob = await engine.users.invite(by(), "bob@example.com", "Bob", {HOME.name: [Role.READER]})
     await engine.work_everything()
     [item, *_] = (await engine.outbox.list(HOME, limit=5)).items
     return Scene(
@@ -87,6 +92,9 @@ async def fill(engine: Engine, provider: FakeProvider) -> Scene:
             "templates": str(template.id),
             "senders": str(sender.id),
             "contacts": "ada",
+            "connections": str(chat.id),
+            "people": str(bob.user.id),
+            "workspaces": HOME.name,
             "outbox": str(item.id),
             "messages": str(item.id),
         }

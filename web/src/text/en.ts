@@ -1,8 +1,10 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
-
+import { events, message, rules, sequences } from "./flows";
+import { campaigns, senders, templates } from "./campaigns";
+import { audience, contacts, importing, segments } from "./people";
+import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
 import { errors, executions, inDoubt, messages, runs, work } from "./work";
 import { graph, workflows } from "./workflows";
-import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
@@ -143,6 +145,17 @@ export const en = {
   },
   graph,
   workflows,
+  message,
+  sequences,
+  rules,
+  events,
+  campaigns,
+  templates,
+  senders,
+  audience,
+  contacts,
+  importing,
+  segments,
   work,
   executions,
   runs,

@@ -17,12 +17,14 @@ interface ConfirmDialogProps {
   danger?: boolean;
   /** For what cannot be undone: the words to type first. */
   typed?: string;
+  /** While what is asked for is not complete. */
+  disabled?: boolean;
   onConfirm: () => Promise<unknown>;
   children?: ReactNode;
 }
 
 /** Asks before something that is seen by others or cannot be undone, and shows what went wrong in place. */
-export function ConfirmDialog({ open, onClose, title, about, verb, danger, typed, onConfirm, children }: ConfirmDialogProps) {
+export function ConfirmDialog({ open, onClose, title, about, verb, danger, typed, disabled, onConfirm, children }: ConfirmDialogProps) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const [words, setWords] = useState("");
@@ -49,7 +51,7 @@ export function ConfirmDialog({ open, onClose, title, about, verb, danger, typed
       <Button
         kind={danger ? "danger" : "primary"}
         busy={busy}
-        disabled={typed !== undefined && words !== typed}
+        disabled={Boolean(disabled) || (typed !== undefined && words !== typed)}
         onClick={() => void confirm()}
       >
         {verb}

@@ -2,11 +2,12 @@ import type { AuditLine } from "@tidings/client";
 import { Cog, KeyRound, UserRound } from "lucide-react";
 import { Link } from "wouter";
 import { useList } from "../../api/queries";
+import { TimeRange } from "../../parts/work/time-range";
 import { text } from "../../text";
 import { Button } from "../../ui/button";
 import { EmptyState } from "../../ui/empty-state";
 import { type Filter, FilterBar } from "../../ui/filter-bar";
-import { Id } from "../../ui/id";
+import { Id, shortId } from "../../ui/id";
 import { KeyValue } from "../../ui/key-value";
 import { Page } from "../../ui/page";
 import { Popover } from "../../ui/popover";
@@ -32,10 +33,8 @@ const FILTERS: readonly Filter[] = [
     options: Object.entries(words.kinds).map(([value, label]) => ({ value, label })),
   },
   { kind: "text", name: "subject", label: words.subjectId, mono: true },
-  { kind: "time", name: "createdAfter", label: words.from },
-  { kind: "time", name: "createdBefore", label: words.to },
 ];
-const NAMES = FILTERS.map((one) => one.name);
+const NAMES = [...FILTERS.map((one) => one.name), "createdAfter", "createdBefore"];
 
 const COLUMNS: readonly Column<AuditLine>[] = [
   { id: "when", title: words.when, width: "110px", cell: (one) => <Time at={one.at} /> },
@@ -56,8 +55,13 @@ export default function AuditLog() {
   ) : (
     <EmptyState title={words.emptyTitle} about={words.emptyAbout} />
   );
+  const bar = (
+    <FilterBar filters={FILTERS}>
+      <TimeRange />
+    </FilterBar>
+  );
   return (
-    <Page title={words.title} fill bar={<FilterBar filters={FILTERS} />}>
+    <Page title={words.title} fill bar={bar}>
       {list.error ? (
         <Problem error={list.error} onRetry={list.reload} />
       ) : (
@@ -89,11 +93,10 @@ function Who({ actor }: { actor: string }) {
 function Subject({ line }: { line: AuditLine }) {
   const name = line.subjectName ?? nameIn(line.detail);
   const href = placeOf(line);
-  const shown = name ?? <Id id={line.subjectId} />;
   return (
     <>
       <span className={styles.kind}>{kindInWords(line.subjectKind)}</span>{" "}
-      {name && href && sectionOf(href) ? <Link href={href}>{name}</Link> : shown}
+      {href && sectionOf(href) ? <Link href={href}>{name ?? shortId(line.subjectId)}</Link> : (name ?? <Id id={line.subjectId} />)}
     </>
   );
 }

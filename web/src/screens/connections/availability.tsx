@@ -1,5 +1,5 @@
 import type { GivenLimits, ProviderConnection } from "@tidings/client";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { api } from "../../api/client";
 import { invalidate } from "../../api/queries";
 import { useMay } from "../../api/session";
@@ -52,7 +52,7 @@ function CircuitSection({ one }: { one: ProviderConnection }) {
     <Section title={words.circuit} about={words.circuits[one.circuit]} actions={button}>
       <KeyValue
         pairs={[
-          [text.connections.state, <Circuit key="circuit" one={one} />],
+          [text.connections.state, one.circuit === "closed" ? undefined : <Circuit key="circuit" one={one} />],
           [words.until, one.restsUntil && <Time at={one.restsUntil} />],
           [one.circuit === "closed" ? words.lastReason : words.reason, one.reason],
         ]}
@@ -78,14 +78,23 @@ function Limits({ one }: { one: ProviderConnection }) {
             <span className="numbers">{row.used === null ? count(row.most) : `${count(row.used)} / ${count(row.most)}`}</span>
           </li>
         ))}
+        {limits.warmUp?.length ? <Line name={form.warmUp}>{limits.warmUp.map(count).join(", ")}</Line> : null}
+        {domains.map(([domain, rates]) => (
+          <Line key={domain} name={domain === "*" ? words.otherDomains : <code>{domain}</code>}>
+            {rateWords(rates)}
+          </Line>
+        ))}
       </ul>
-      <KeyValue
-        pairs={[
-          [form.warmUp, limits.warmUp?.map(count).join(", ")],
-          ...domains.map(([domain, rates]) => [<code key={domain}>{domain}</code>, rateWords(rates)] as const),
-        ]}
-      />
     </Section>
+  );
+}
+
+function Line({ name, children }: { name: ReactNode; children: ReactNode }) {
+  return (
+    <li>
+      <span>{name}</span>
+      <span className={styles.wide}>{children}</span>
+    </li>
   );
 }
 

@@ -1,9 +1,9 @@
 import type { ProviderConnection } from "@tidings/client";
-import { ButtonLink } from "../../ui/button";
 import { useState } from "react";
 import { isNotFound, useRead } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { text } from "../../text";
+import { ButtonLink } from "../../ui/button";
 import { EmptyState } from "../../ui/empty-state";
 import { Id } from "../../ui/id";
 import { KeyValue } from "../../ui/key-value";
@@ -80,7 +80,7 @@ function SetUp({ one }: { one: ProviderConnection }) {
           ...one.credentials.map((name) => [settingName(name), words.detail.isSet] as const),
           [words.detail.created, <Time key="created" at={one.createdAt} />],
           [words.detail.updated, one.updatedAt && <Time key="updated" at={one.updatedAt} />],
-          ["ID", one.operators ? undefined : <Id key="id" id={one.id} whole />],
+          ["ID", one.operators ? undefined : <Id key="id" id={one.id} />],
         ]}
       />
     </Section>

@@ -36,9 +36,9 @@ const COLUMNS: readonly Column<ProviderConnection>[] = [
   },
   { id: "channel", title: text.connections.channel, width: "96px", cell: (one) => text.channels[one.channel] ?? one.channel },
   { id: "kind", title: text.connections.kind, width: "minmax(120px, 1fr)", cell: (one) => <Kind one={one} /> },
-  { id: "state", title: text.connections.state, width: "170px", cell: (one) => <ConnectionState one={one} /> },
-  { id: "order", title: text.connections.order, width: "110px", cell: (one) => !one.operators && text.connections.place(one.position, one.weight) },
-  { id: "limits", title: text.connections.limits, width: "minmax(120px, 1fr)", cell: (one) => limitsInWords(one.limits) || "–" },
+  { id: "state", title: text.connections.state, width: "160px", cell: (one) => <ConnectionState one={one} /> },
+  { id: "order", title: text.connections.order, width: "104px", cell: (one) => !one.operators && text.connections.place(one.position, one.weight) },
+  { id: "limits", title: text.connections.limits, width: "minmax(150px, 1.3fr)", cell: (one) => limitsInWords(one.limits) || "–" },
   { id: "health", title: text.connections.health, width: "minmax(160px, 1.6fr)", cell: (one) => <Rest one={one} /> },
 ];
 

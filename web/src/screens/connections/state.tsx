@@ -32,7 +32,7 @@ export function Rest({ one }: { one: ProviderConnection }) {
     <span className={styles.rest}>
       {one.restsUntil && (
         <>
-          {text.connections.restsUntil} <Time at={one.restsUntil} />
+          {text.connections.triedAgain} <Time at={one.restsUntil} />
           {one.reason && " · "}
         </>
       )}

@@ -1,4 +1,4 @@
-import type { User, UserLink } from "@tidings/client";
+import type { User, UserLink, WorkspaceRoles } from "@tidings/client";
 import { UserPlus } from "lucide-react";
 import { useState } from "react";
 import { useList } from "../../api/queries";
@@ -16,6 +16,7 @@ import { LinkDialog } from "./link-dialog";
 import { PartsNav } from "./parts-nav";
 import styles from "./people.module.css";
 import { PersonStatus } from "./person-status";
+import { inOrder } from "./roles";
 
 const words = text.people;
 
@@ -76,12 +77,16 @@ function Name({ user }: { user: User }) {
   );
 }
 
+function inWords(one: WorkspaceRoles): string {
+  return `${one.workspace}: ${inOrder(one.roles).map((role) => text.roles.names[role]).join(", ")}`;
+}
+
 function Roles({ user }: { user: User }) {
   return (
-    <span className={styles.roles}>
+    <span className={styles.roles} title={user.workspaces.map(inWords).join("; ")}>
       {user.workspaces.map((one) => (
         <span key={one.workspace}>
-          <span className={styles.quiet}>{one.workspace}</span> {one.roles.map((role) => text.roles.names[role] ?? role).join(", ")}
+          <span className={styles.quiet}>{one.workspace}</span> {inOrder(one.roles).map((role) => text.roles.names[role]).join(", ")}
         </span>
       ))}
     </span>

@@ -67,16 +67,16 @@ export default function Keys() {
 
 function columns(onRevoke: (one: ApiKey) => void): readonly Column<ApiKey>[] {
   return [
-    { id: "name", title: words.name, width: "minmax(150px, 1.4fr)", cell: (one) => one.name },
-    { id: "role", title: words.role, width: "minmax(120px, 1fr)", cell: (one) => text.roles.names[one.role] ?? one.role },
-    { id: "workspace", title: words.workspace, width: "110px", cell: (one) => one.workspace },
-    { id: "prefix", title: words.prefix, width: "120px", cell: (one) => <code>{one.prefix}…</code> },
-    { id: "limits", title: words.limits, width: "minmax(100px, 1.2fr)", cell: (one) => <Limits one={one} /> },
-    { id: "state", title: words.state, width: "90px", cell: (one) => <State one={one} /> },
-    { id: "lastUsed", title: words.lastUsed, width: "96px", cell: (one) => (one.lastUsedAt ? <Time at={one.lastUsedAt} /> : words.never) },
-    { id: "expires", title: words.expires, width: "96px", cell: (one) => (one.expiresAt ? <Time at={one.expiresAt} /> : words.never) },
-    { id: "made", title: words.made, width: "minmax(150px, 1.2fr)", cell: (one) => <Made one={one} /> },
-    { id: "revoke", title: "", width: "76px", align: "end", cell: (one) => <RevokeButton one={one} onRevoke={onRevoke} /> },
+    { id: "name", title: words.name, width: "minmax(110px, 1.2fr)", cell: (one) => one.name },
+    { id: "role", title: words.role, width: "minmax(116px, 1fr)", cell: (one) => text.roles.names[one.role] ?? one.role },
+    { id: "workspace", title: words.workspace, width: "minmax(72px, 0.6fr)", cell: (one) => one.workspace },
+    { id: "prefix", title: words.prefix, width: "106px", cell: (one) => <code>{one.prefix}…</code> },
+    { id: "limits", title: words.limits, width: "minmax(80px, 1fr)", cell: (one) => <Limits one={one} /> },
+    { id: "state", title: words.state, width: "78px", cell: (one) => <State one={one} /> },
+    { id: "lastUsed", title: words.lastUsed, width: "84px", cell: (one) => (one.lastUsedAt ? <Time at={one.lastUsedAt} /> : words.never) },
+    { id: "expires", title: words.expires, width: "84px", cell: (one) => (one.expiresAt ? <Time at={one.expiresAt} /> : words.never) },
+    { id: "made", title: words.made, width: "minmax(110px, 1.2fr)", cell: (one) => <Made one={one} /> },
+    { id: "revoke", title: "", width: "68px", align: "end", cell: (one) => <RevokeButton one={one} onRevoke={onRevoke} /> },
   ];
 }
 

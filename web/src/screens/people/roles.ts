@@ -25,6 +25,10 @@ export function stateOf(user: User, now: number): PersonState {
   return user.linkExpiresAt && Date.parse(user.linkExpiresAt) > now ? "invited" : "expired";
 }
 
+export function inOrder(held: readonly string[]): Role[] {
+  return ROLES_OF_PEOPLE.filter((one) => held.includes(one));
+}
+
 /** The roles with one of them added or taken away, in the order of the table above. */
 export function withRole(held: readonly string[], role: Role, has: boolean): Role[] {
   return ROLES_OF_PEOPLE.filter((one) => (one === role ? has : held.includes(one)));

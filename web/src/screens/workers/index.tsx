@@ -1,4 +1,5 @@
-import type { HealthReport, LiveWorker, ProviderStatus } from "@tidings/client";
+import type { HealthReport, LiveWorker, ProviderConnection, ProviderStatus } from "@tidings/client";
+import { Link } from "wouter";
 import { useRead } from "../../api/queries";
 import { useMay, useSession } from "../../api/session";
 import { text } from "../../text";
@@ -11,6 +12,7 @@ import { Skeleton } from "../../ui/skeleton";
 import { Status, Tag, type Tone, wordsOf } from "../../ui/status";
 import { type Column, Table } from "../../ui/table";
 import { Time } from "../../ui/time";
+import { count } from "../../ui/times";
 import { Tooltip } from "../../ui/tooltip";
 import styles from "./workers.module.css";
 
@@ -110,7 +112,7 @@ const WHERE: readonly Column<LiveWorker>[] = [
 const REST: readonly Column<LiveWorker>[] = [
   { id: "version", title: words.version, width: "90px", cell: (one) => one.version },
   { id: "lanes", title: words.lanes, width: "minmax(160px, 1.6fr)", cell: (one) => <Listed all={one.lanes.map(wordsOf)} /> },
-  { id: "serves", title: words.serves, width: "minmax(140px, 1.6fr)", cell: (one) => <Listed all={one.serves.map((served) => served.provider)} /> },
+  { id: "serves", title: words.serves, width: "minmax(140px, 1.6fr)", cell: (one) => <Listed all={one.serves.map((served) => served.provider.replace(/\/\*$/, ""))} /> },
   { id: "started", title: words.atWorkSince, width: "100px", cell: (one) => <Time at={one.startedAt} /> },
   { id: "lastSeen", title: words.lastSeen, width: "100px", cell: (one) => <Time at={one.lastSeenAt} /> },
 ];
@@ -126,44 +128,57 @@ function Listed({ all }: { all: readonly string[] }) {
 
 function Providers() {
   const { data, error, refetch } = useRead("GET /v1/providers", {}, { every: EVERY_MS });
+  const connections = useRead("GET /v1/connections", {});
+  const shown = (data?.data ?? []).filter(isShown);
   const toConnections = (
     <ButtonLink small href="/connections">
       {words.toConnections}
     </ButtonLink>
   );
   return (
-    <Section title={words.providers} about={data?.data.length === 0 ? words.noProviders : words.providersAbout} actions={toConnections}>
+    <Section title={words.providers} about={data && shown.length === 0 ? words.noProviders : words.providersAbout} actions={toConnections}>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {data && data.data.length > 0 && (
-        <Table label={words.providers} columns={PROVIDERS} rows={data.data} rowKey={(one) => one.name} maxHeight={420} />
+      {shown.length > 0 && (
+        <Table label={words.providers} columns={providerColumns(connections.data?.data ?? [])} rows={shown} rowKey={(one) => one.name} maxHeight={420} />
       )}
     </Section>
   );
 }
 
-const PROVIDERS: readonly Column<ProviderStatus>[] = [
-  { id: "provider", title: words.provider, width: "minmax(130px, 1.2fr)", cell: (one) => <Provider one={one} /> },
+/** What serves every connection of a kind (`smtp/*`) is no provider of anybody until one is set up. */
+function isShown(one: ProviderStatus): boolean {
+  return !one.name.endsWith("/*") || one.channels.length > 0 || one.restsUntil !== null;
+}
+
+function providerColumns(connections: readonly ProviderConnection[]): readonly Column<ProviderStatus>[] {
+  const provider = (one: ProviderStatus) => <Provider one={one} connection={connections.find(({ id }) => one.name.endsWith(`/${id}`))} />;
+  return [{ id: "provider", title: words.provider, width: "minmax(240px, 1.6fr)", cell: provider }, ...STATES];
+}
+
+const STATES: readonly Column<ProviderStatus>[] = [
   { id: "channels", title: words.channels, width: "minmax(100px, 1fr)", cell: (one) => one.channels.map((channel) => text.channels[channel] ?? channel).join(", ") },
   {
     id: "state",
     title: words.state,
-    width: "170px",
+    width: "150px",
     cell: (one) => (
       <Status state={one.state} tone={TONES[one.state] ?? "quiet"}>
         {words.states[one.state] ?? one.state}
       </Status>
     ),
   },
-  { id: "way", title: words.way, width: "minmax(130px, 1fr)", cell: (one) => words.ways[one.providerClass ?? ""] ?? "–" },
+  { id: "way", title: words.way, width: "minmax(170px, 1fr)", cell: (one) => words.ways[one.providerClass ?? ""] ?? "–" },
   { id: "slots", title: words.slots, width: "100px", align: "end", cell: (one) => words.slotsOf(one.concurrency, one.limit) || "–" },
-  { id: "served", title: words.served, width: "90px", align: "end", cell: (one) => words.count(one.servedBy.length) },
+  { id: "served", title: words.served, width: "90px", align: "end", cell: (one) => count(one.servedBy.length) },
   { id: "reason", title: words.reason, width: "minmax(140px, 1.6fr)", cell: (one) => <Reason one={one} /> },
 ];
 
-function Provider({ one }: { one: ProviderStatus }) {
+/** A connection of this workspace has a name of its own; elsewhere it is its kind and its id. */
+function Provider({ one, connection }: { one: ProviderStatus; connection: ProviderConnection | undefined }) {
   return (
     <>
-      {one.name} {one.printing && <Tag tone="warn">{words.printing}</Tag>}
+      {connection ? <Link href={`/connections/${connection.id}`}>{connection.name}</Link> : one.name}{" "}
+      {one.printing && <Tag tone="warn">{words.printing}</Tag>}
     </>
   );
 }
@@ -173,7 +188,7 @@ function Reason({ one }: { one: ProviderStatus }) {
   const reason = one.restReason ?? one.unavailableReason;
   return (
     <>
-      {text.connections.restsUntil} <Time at={one.restsUntil} /> {reason}
+      {text.connections.triedAgain} <Time at={one.restsUntil} /> {reason}
     </>
   );
 }

@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<WorkspaceSettings>[] = [
   { id: "workspace", title: words.workspace, width: "minmax(140px, 1.2fr)", cell: (one) => one.workspace },
   { id: "tenant", title: words.tenant, width: "minmax(120px, 1fr)", cell: (one) => one.tenant },
   { id: "weight", title: words.weight, width: "90px", align: "end", cell: (one) => count(one.weight) },
-  { id: "tenantWeight", title: words.tenantWeight, width: "160px", align: "end", cell: (one) => count(one.tenantWeight) },
+  { id: "tenantWeight", title: words.tenantWeight, width: "150px", align: "end", cell: (one) => count(one.tenantWeight) },
   { id: "region", title: words.region, width: "150px", cell: (one) => one.phoneRegion ?? words.installations },
   { id: "addresses", title: words.addresses, width: "minmax(140px, 1.5fr)", cell: (one) => one.privateAddresses.join(", ") || "–" },
   { id: "changed", title: words.changed, width: "110px", cell: (one) => (one.updatedAt ? <Time at={one.updatedAt} /> : words.defaults) },

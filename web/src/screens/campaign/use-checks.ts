@@ -1,0 +1,17 @@
+import type { GivenCampaign, Validated } from "@tidings/client";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { call, caller } from "../../api/client";
+import { useLagging } from "../../parts/use-lagging";
+import { type Draft, givenOf } from "./draft";
+
+const NAMELESS = "-";
+
+/** What the API says against a draft, a moment after it was last changed, and the names that its message may print. */
+export function useChecks(draft: Draft): Validated | undefined {
+  const written = useLagging(JSON.stringify(givenOf(draft, draft.name.trim() || NAMELESS)));
+  return useQuery({
+    queryKey: [caller.workspace, "v1", "campaigns", "validate", written],
+    queryFn: ({ signal }) => call("POST /v1/campaigns/validate", { body: JSON.parse(written) as GivenCampaign, signal }),
+    placeholderData: keepPreviousData,
+  }).data;
+}
