@@ -56,6 +56,7 @@ DOCUMENTED = [
     DocumentedAnswer("RateLimitExceeded", error(429, "RateLimitExceeded"), RetryLater("", uses_attempt=False)),
     DocumentedAnswer("a name that is taken", error(500, "InternalServerError"), Unknown),
     DocumentedAnswer("a name that is taken, elsewhere", error(409, "RecordAlreadyExists"), Unknown),
+    DocumentedAnswer("any conflict", error(409, "Conflict"), Unknown),
     DocumentedAnswer("a name that is taken, in words", error(400, "InvalidRequest", "Record already exists"), Unknown),
     DocumentedAnswer("UpstreamFailure", error(502, "UpstreamFailure"), Unknown),
     DocumentedAnswer("no uri", HttpReply(200, {}), Unknown),

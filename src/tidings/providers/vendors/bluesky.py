@@ -96,7 +96,7 @@ class Bluesky:
             return Unavailable(answer.reason(words), is_refused=True)
         if answer.status == 429:
             return RetryLater(answer.reason(words), answer.delay or _until_reset(answer), uses_attempt=False)
-        if answer.status == 409 or "already" in words.lower() or name.endswith("Exists"):
+        if answer.status == 409 or "already" in words.lower():
             return Unknown(answer.reason(words))  # the name is taken: by an earlier request of ours, as a look-up shows
         return judge_refusal(answer, words if name else None)
 
