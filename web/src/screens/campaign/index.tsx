@@ -3,7 +3,6 @@ import { text } from "../../text";
 import { Page } from "../../ui/page";
 import { Problem } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
-import type { NodeTypes } from "../workflows/model/schema";
 import type { ScreenProps } from "../registry";
 import { Editor } from "./editor";
 
