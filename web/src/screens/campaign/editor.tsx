@@ -4,6 +4,7 @@ import { useLocation } from "wouter";
 import { api } from "../../api/client";
 import { invalidate } from "../../api/queries";
 import { useMay } from "../../api/session";
+import { audienceOf } from "../../parts/audience/filter";
 import { channelWord } from "../../parts/channel-word";
 import { text } from "../../text";
 import { Button } from "../../ui/button";
@@ -44,9 +45,10 @@ export function Editor({ campaign, types }: { campaign: Campaign | null; types: 
     toast(words.saved);
     return saved;
   };
+  const isComplete = !reachesPeople(draft.channel) || audienceOf(draft.audience) !== null; // the API keeps no campaign for nobody
   const { busy, problem, onSubmit } = useSubmit(async () => {
-    const next = reachesPeople(draft.channel) && step === "write" ? "audience" : step === "results" ? step : "send";
-    const saved = isChanged && mayDefine ? await save() : campaign;
+    const next = reachesPeople(draft.channel) && step === "write" ? "audience" : "send";
+    const saved = isChanged && mayDefine && isComplete ? await save() : campaign;
     if (saved && !campaign) navigate(`/campaigns/${saved.id}?step=${next}`, { replace: true });
     else setStep(next);
   });
@@ -69,11 +71,7 @@ export function Editor({ campaign, types }: { campaign: Campaign | null; types: 
       actions={
         <>
           {campaign && mayDefine && <Delete campaign={campaign} />}
-          {step !== "results" && (
-            <Button kind={step === "send" && !isChanged ? "plain" : "primary"} type="submit" form={FORM} busy={busy} disabled={mayDefine ? !draft.name.trim() || (step === "send" && !isChanged) : step === "send"}>
-              {!isChanged || !mayDefine ? words.next : step === "send" ? text.common.save : words.continue}
-            </Button>
-          )}
+          <Onward {...{ step, busy, isComplete }} willSave={isChanged && mayDefine} isNamed={draft.name.trim() !== ""} />
         </>
       }
     >
@@ -81,6 +79,26 @@ export function Editor({ campaign, types }: { campaign: Campaign | null; types: 
       {problem !== null && <Problem error={problem} />}
       <Tabs label={words.title} value={tabs.some((tab) => tab.value === step) ? step : "write"} onChange={setStep} tabs={tabs} />
     </Page>
+  );
+}
+
+interface OnwardProps {
+  step: string;
+  busy: boolean;
+  /** Whether there is something to save, by somebody who may. */
+  willSave: boolean;
+  isComplete: boolean;
+  isNamed: boolean;
+}
+
+/** Saves what was changed, and goes to the next step. */
+function Onward({ step, busy, willSave, isComplete, isNamed }: OnwardProps) {
+  if (step === "results" || (step === "send" && !willSave)) return null;
+  const verb = !willSave || !isComplete ? words.next : step === "send" ? text.common.save : words.continue;
+  return (
+    <Button kind="primary" type="submit" form={FORM} busy={busy} disabled={!isNamed || (step !== "write" && !isComplete)}>
+      {verb}
+    </Button>
   );
 }
 
