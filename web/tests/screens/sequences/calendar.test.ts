@@ -9,6 +9,7 @@ const step = (id: string, stepOrder: number, dayOffset: number, sendHour: number
   dayOffset,
   sendHour,
   channel: "email",
+  to: null,
   subject: null,
   content: "Good day.",
   maxLateness: null,
