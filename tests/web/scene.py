@@ -1,6 +1,5 @@
 """One of everything, so that each screen has something to show."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,14 +10,10 @@ from tidings.engine import Engine
 from tidings.providers.fake import FakeProvider
 from tidings.views.sequences import SequenceStatus
 
-FLOW = {
-    "entryNodeId": "hello",
-    "nodes": [
-        {"id": "hello", "type": "email", "to": "{{ email }}", "subject": "Hi {{ name }}", "body": "<p>Welcome</p>"},
-        {"id": "wait", "type": "delay", "duration": "P1D"},
-    ],
-    "edges": [{"from": "hello", "to": "wait"}],
-}
+ADA = {"externalId": "ada", "email": "ada@example.com", "tags": ["vip"]}
+HELLO = {"id": "hello", "type": "email", "to": "{{ email }}", "subject": "Hi {{ name }}"}
+WAIT = {"id": "wait", "type": "delay", "duration": "P1D"}
+FLOW = {"entryNodeId": "hello", "edges": [{"from": "hello", "to": "wait"}]}
 
 
 @dataclass(frozen=True)
@@ -29,34 +24,44 @@ class Scene:
 
     def path(self, pattern: str) -> str:
         """Return a screen's path with the id of what it shows."""
-        first = pattern.strip("/").split("/")[0]
-        return re.sub(r":\w+\*?", self.ids.get(first, ""), pattern)
+        shown, of = "", ""
+        for part in pattern.strip("/").split("/"):
+            shown += "/" + (self.ids.get(of, "") if part.startswith(":") else part)
+            of = of if part.startswith(":") else part
+        return shown
 
 
-async def fill(engine: Engine, provider: FakeProvider) -> Scene:
-    """Workflows, executions in each state, a campaign with its run, a sequence, a rule, contacts, doubt."""
+async def fill(engine: Engine, provider: FakeProvider, said: str = "") -> Scene:
+    """Workflows, executions in each state, a campaign with its run, a sequence, a rule, contacts, doubt.
+
+    What is `said` stands in every name and every text.
+    """
     provider.script = {
-        "refused@example.com": [Rejected("550 5.1.1 no such mailbox refused@example.com")],
-        "doubtful@example.com": [Unknown("the connection broke after the letter")],
+        "refused@example.com": [Rejected(f"550 5.1.1 no such mailbox refused@example.com{said}")],
+        "doubtful@example.com": [Unknown(f"the connection broke after the letter{said}")],
     }
-    ada, _ = await engine.contacts.create(by(), {"externalId": "ada", "email": "ada@example.com", "tags": ["vip"]})
-    workflow = await engine.workflows.create(by(), "welcome", FLOW)
-    await engine.drafts.save(by(), workflow.id, FLOW)
+    ada, _ = await engine.contacts.create(by(), {**ADA, "name": f"Ada{said}", "company": f"Engines{said}"})
+    flow = {**FLOW, "nodes": [{**HELLO, "body": f"<p>Welcome</p>{said}"}, WAIT]}
+    workflow = await engine.workflows.create(by(), f"welcome{said}", flow)
+    await engine.drafts.save(by(), workflow.id, flow)
     executions = [
         await engine.executions.trigger(
-            by(), "welcome", {"email": to, "name": "Ada"}, key, contact_id=ada.id if key == "k1" else None
+            by(), f"welcome{said}", {"email": to, "name": f"Ada{said}"}, key, contact_id=ada.id if key == "k1" else None
         )
         for key, to in (("k1", "ada@example.com"), ("k2", "refused@example.com"), ("k3", "doubtful@example.com"))
     ]
     sequence = await engine.sequences.create(
-        by(), "drip", {}, [{"dayOffset": day, "channel": "email", "content": f"Day {day}"} for day in (0, 3, 7)]
+        by(),
+        f"drip{said}",
+        {},
+        [{"dayOffset": day, "channel": "email", "content": f"Day {day}{said}"} for day in (0, 3, 7)],
     )
     await engine.sequences.update(by(), sequence.id, status=SequenceStatus.ACTIVE)
     enrollment = await engine.enrollments.enroll(by(), sequence.id, ada.id)
-    segment = await engine.segments.create(by(), {"name": "VIPs", "audience": {"tag": "vip"}})
-    content = {"subject": "Spring", "body": "<h1>Spring</h1><p>News for {{ contact.email }}</p>"}
+    segment = await engine.segments.create(by(), {"name": f"VIPs{said}", "audience": {"tag": "vip"}})
+    content = {"subject": f"Spring{said}", "body": "<h1>Spring</h1><p>For {{ contact.email }}</p>" + said}
     campaign = await engine.campaigns.create(
-        by(), {"name": "spring", "channel": "email", "content": content, "audience": {"all": True}}
+        by(), {"name": f"spring{said}", "channel": "email", "content": content, "audience": {"all": True}}
     )
     run = await engine.campaigns.deploy(by(), campaign.id, idempotency_key="spring-1")
     rule = await engine.rules.create(
@@ -65,17 +70,17 @@ async def fill(engine: Engine, provider: FakeProvider) -> Scene:
             "trigger": "quote",
             "channel": "email",
             "audience": "lead",
-            "steps": [{"template": {"subject": "Your quote", "body": "Here it is"}}],
+            "steps": [{"template": {"subject": f"Your quote{said}", "body": f"Here it is{said}"}}],
         },
     )
     await engine.events.send(by(), {"trigger": "quote", "idempotencyKey": "q-1", "lead": {"contactId": str(ada.id)}})
     [event] = (await engine.events.list(HOME, limit=1)).items
-    template = await engine.templates.create(by(), {"name": "footer", "text": "<p>Yours</p>"})
+    template = await engine.templates.create(by(), {"name": "footer", "text": f"<p>Yours</p>{said}"})
     sender = await engine.senders.create(by(), {"name": "us", "email": "us@example.com", "defaultFor": ["email"]})
     chat = await engine.connections.create(
         by(), {"name": "ops", "provider": "slack", "credentials": {"token": "xoxb-1"}, "limits": {"perMinute": 60}}
     )
-    bob = await engine.users.invite(by(), "bob@example.com", "Bob", {HOME.name: [Role.READER]})
+    bob = await engine.users.invite(by(), "bob@example.com", f"Bob{said}", {HOME.name: [Role.READER]})
     await engine.work_everything()
     [item, *_] = (await engine.outbox.list(HOME, limit=5)).items
     return Scene(
@@ -83,6 +88,7 @@ async def fill(engine: Engine, provider: FakeProvider) -> Scene:
             "workflows": str(workflow.id),
             "executions": str(executions[0].id),
             "sequences": str(sequence.id),
+            "steps": str(sequence.steps[0].id),
             "enrollments": str(enrollment.id),
             "segments": str(segment.id),
             "campaigns": str(campaign.id),

@@ -105,7 +105,8 @@ class Visitor:
     async def assert_calm(self) -> None:
         """Nothing on the console, nothing uncaught, nothing that the policy blocked."""
         blocked = await self.page.evaluate("() => window.violations ?? []")
-        assert [*self.troubles, *blocked] == []
+        found = [*self.troubles, *blocked]
+        assert found == [], "\n".join(found)
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type not in {"error", "warning"} or self._is_expected(message.location.get("url", "")):
