@@ -1,5 +1,5 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
-import { campaigns, senders, templates } from "./campaigns";
+import { campaigns } from "./campaigns";
 import { audience, contacts, importing, segments } from "./people";
 
 import { graph, workflows } from "./workflows";
@@ -142,8 +142,6 @@ export const en = {
     attention: "Needs attention",
   },
   campaigns,
-  templates,
-  senders,
   audience,
   contacts,
   importing,
