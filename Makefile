@@ -5,7 +5,7 @@ CONTACTS ?= 20000
 FAST := tests/domain tests/architecture tests/client tests/clients/test_typescript_generated.py tests/mutants tests/providers tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up web check-web test test-fast test-storage test-row-security test-api test-supabase test-typescript test-wheel mutants check format typescript dist audit chaos chaos-products bench bench-full bench-peers clean
+.PHONY: help install demo up web check-web test test-fast test-storage test-row-security test-api test-supabase test-typescript test-web test-wheel mutants check format typescript dist audit chaos chaos-products bench bench-full bench-peers clean
 
 help: ## Show this list
 	@if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then on='\033[36m' off='\033[0m'; fi; \
@@ -55,6 +55,11 @@ test-supabase: $(VENV)/.installed-dev ## Try an existing front end's client, the
 
 test-typescript: $(VENV)/.installed-dev ## Try the TypeScript client against a real server, and install its package: Node and npm (a minute)
 	@TIDINGS_TEST_TYPESCRIPT=1 $(BIN)/python -m pytest -rs tests/clients
+
+test-web: $(VENV)/.installed-dev ## Try the page in a real browser: Node, and Chromium, which it gets where it can (minutes)
+	@$(BIN)/python -m tools.chromium
+	@$(BIN)/python -m tools.page build
+	@TIDINGS_TEST_WEB=1 $(BIN)/python -m pytest -n 2 tests/web
 
 test-wheel: $(VENV)/.installed-dev ## Install the wheel with every extra from the package index, at today's versions (a minute, the network)
 	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && $(BIN)/python -m hatchling build --target wheel --directory "$$scratch" >/dev/null 2>&1 && \

@@ -35,7 +35,8 @@ OTHER_VARIABLES = frozenset(
         "TIDINGS_CRASH_AT",  # where a worker dies in a chaos test
         "TIDINGS_TEST_API",  # and the rest the test suite's
         *("TIDINGS_TEST_RUN", "TIDINGS_TEST_SIMULATE_ON", "TIDINGS_TEST_SUPABASE"),
-        *("TIDINGS_TEST_OWNER_URL", "TIDINGS_TEST_APP_URL"),
+        *("TIDINGS_TEST_OWNER_URL", "TIDINGS_TEST_APP_URL", "TIDINGS_TEST_TYPESCRIPT"),
+        *("TIDINGS_TEST_WEB", "TIDINGS_CHROMIUM"),
     }
 )
 """Every variable with our prefix that is not a setting."""
@@ -179,7 +180,7 @@ def _meant(given: str, written: Callable[[str], str]) -> str:
 def _is_secret(name: str, value: object) -> bool:
     """Whether a value must not be read by others: a key, or a URL with a password."""
     if _READERS[name] is not _secret:
-        return False
+        return name == "oidc" and "client_secret" in str(value)
     if not name.endswith("_url"):
         return True
     login = str(value).partition("?")[0].rpartition("@")[0].partition("://")[2]
@@ -367,7 +368,7 @@ def _oidc(source: str, value: object) -> Mapping[str, OidcLogin]:
         try:
             found[name] = read_login(name, one)
         except ValueError as error:
-            raise ConfigInvalid(f"{source}: {name!r} {error}") from error
+            raise ConfigInvalid(f"{source} has {name!r}, which {error}") from error
     return found
 
 

@@ -32,10 +32,13 @@ from tidings.domain.flow.provider import (
     Resolvable,
 )
 from tidings.domain.sequences import step_time
+from tidings.kernel.flow import doubt
 from tidings.providers.smtp import SmtpProvider
+from tidings.providers.vendors.twilio.records import RESOLVED_BY_MATCH
 from tidings.wiring import App
 
 CONCURRENCY = 20
+LOOK_UPS = 10
 CLASSES: Mapping[str, ProviderClass] = {
     "keyed": Keyed(retention=timedelta(hours=1)),
     "resolvable": Resolvable(authoritative=True, settle=timedelta(seconds=0.5)),
@@ -197,6 +200,13 @@ def shorten_days(seconds: float) -> None:
     step_time.due_of = due_of
 
 
+def hurry_look_ups(seconds: float) -> None:
+    """Ask vendors for their records so often, and a few times: what they do not show is a person's then."""
+    wait = timedelta(seconds=seconds)
+    object.__setattr__(RESOLVED_BY_MATCH, "settle", wait)
+    doubt.ASK_AGAIN, doubt.ASK_FOR = wait, LOOK_UPS * wait
+
+
 def hurry(seconds: float) -> None:
     """Wait only so long between attempts: a soak has no minutes for each retry, and no setting says it."""
     wait = timedelta(seconds=seconds)
@@ -211,6 +221,8 @@ def app() -> App:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if wait := os.environ.get("CHAOS_RETRY_SECONDS"):
         hurry(float(wait))
+    if wait := os.environ.get("CHAOS_LOOK_SECONDS"):
+        hurry_look_ups(float(wait))
     if day := os.environ.get("CHAOS_DAY_SECONDS"):
         shorten_days(float(day))
     oddities.install(os.environ)

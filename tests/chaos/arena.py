@@ -10,10 +10,12 @@ import signal
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
+from base64 import b64encode
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from shutil import rmtree
 from uuid import uuid4
@@ -21,7 +23,7 @@ from uuid import uuid4
 import asyncpg
 
 from tests.chaos.app import CONCURRENCY, LedgerClient, make_app
-from tests.chaos.audit import Findings, Peaceful, audit, open_items, unsettled
+from tests.chaos.audit import SELF_RESOLVING, Findings, Peaceful, audit, open_items, unsettled
 from tests.chaos.book import Book, Intended, read_intended
 from tests.chaos.history import offences, watch
 from tests.chaos.processes import REPOSITORY, ApiProcess, WorkerProcess, start
@@ -39,6 +41,7 @@ __all__ = ["REPOSITORY", "Arena", "Faults", "Overdue", "Timing", "WorkerProcess"
 
 CALL_DELAY_SECONDS = 0.02
 MOST_LOG_LINES = 100
+SECRET_KEY = b64encode(b"chaos" * 6 + b"!!").decode()
 WINDOW = round(2 * CONCURRENCY * (1 + WINDOW_SECONDS / CALL_DELAY_SECONDS))
 """At most what one process can have marked and not finalized: both lanes' slots, at the pace the ledger allows."""
 
@@ -85,12 +88,23 @@ class Arena(Troubles):
         self.workers: list[WorkerProcess] = []
         self.apis: list[ApiProcess] = []
         self.faults = Faults()
+        self.self_resolving = SELF_RESOLVING
         self._ledger = ledger
         self.troubles = Counter[str]()
         self._environ = dict(environ)
         self._smtp = smtp
         self._stack = AsyncExitStack()
         self._rendering: set[int] = set()
+
+    @property
+    def address(self) -> str:
+        """Where the ledger answers HTTP."""
+        return self._environ["CHAOS_LEDGER"]
+
+    def use_vendors(self, look_every: timedelta) -> None:
+        """Have workers that start from now on look vendors' records up so often; absence is proven by none of these."""
+        self._environ["CHAOS_LOOK_SECONDS"] = str(look_every.total_seconds())
+        self.self_resolving = frozenset({"keyed"})
 
     @property
     def file(self) -> Path:
@@ -202,6 +216,10 @@ class Arena(Troubles):
         body = json.dumps({"delay_seconds": CALL_DELAY_SECONDS, **orders}).encode()
         await self._ledger.ask("POST", "/control", body, {})
 
+    async def close_accounts(self, *accounts: str) -> None:
+        """Have the ledger's vendors refuse all calls of these accounts, and of no others."""
+        await self._ledger.ask("POST", "/close", json.dumps({"accounts": accounts}).encode(), {})
+
     async def calls(self) -> int:
         """How many calls the ledger has written."""
         return await self._stat("lines")
@@ -277,7 +295,9 @@ class Arena(Troubles):
     async def audit(self) -> Findings:
         """Compare the list, the database and the ledger; whatever does not fit is a violation."""
         async with self.look() as connection:
-            findings = await audit(connection, self.engine, self.intended(), self.file, self._peaceful())
+            findings = await audit(
+                connection, self.engine, self.intended(), self.file, self._peaceful(), self.self_resolving
+            )
             findings.violations += await offences(connection)
         # A database that was away takes leases with it as surely as a kill does.
         kills = self.faults.kills.total() + self.faults.freezes + self.faults.postgres + self.troubles.total()
@@ -367,7 +387,7 @@ async def open_arena(
             stack.callback(rmtree, directory, ignore_errors=True)
         server = await stack.enter_async_context(server or TemporaryServer())
         address, smtp = await _start_ledger(stack, directory, server.dsn, seed)
-        config = Config(database_url=server.dsn, lease_seconds=timing.lease_seconds)
+        config = Config(database_url=server.dsn, lease_seconds=timing.lease_seconds, secret_key=SECRET_KEY)
         engine = await open_engine(config, make_app(address, timing.call_seconds))
         stack.push_async_callback(engine.close)
         host, _, port = address.partition(":")
@@ -413,6 +433,7 @@ def _environ(dsn: str, address: str, timing: Timing) -> dict[str, str]:
     return own | {
         "DATABASE_URL": dsn,
         "CHAOS_LEDGER": address,
+        "TIDINGS_SECRET_KEY": SECRET_KEY,
         "CHAOS_RETRY_SECONDS": str(timing.retry_seconds),
         "CHAOS_DAY_SECONDS": str(timing.day_seconds),
         "TIDINGS_LEASE_SECONDS": str(timing.lease_seconds),

@@ -144,8 +144,12 @@ async def audit(
     intended: Intended,
     ledger: Path,
     peaceful: Peaceful,
+    self_resolving: Collection[str] = SELF_RESOLVING,
 ) -> Findings:
-    """Everything that the promises say, checked from outside."""
+    """Everything that the promises say, checked from outside.
+
+    A vendor that cannot prove absence is not self-resolving: what its records do not show stays in doubt.
+    """
     findings = Findings()
     items = await _read_items(connection)
     lines = _by_recipient(read_lines(ledger))
@@ -157,6 +161,9 @@ async def audit(
                 _check_unsendable(findings, item, calls)
             else:
                 _check_item(findings, provider, item, calls)
+                if item.in_doubt and provider in self_resolving:
+                    story = f"although its provider is {provider}: {_story(calls)}"
+                    findings.violations.append(f"{recipient} stays in doubt, {item.error}, {story}")
                 findings.workloads[f"{intended.workloads[recipient]} {provider}"] += item.status in SUCCESSES
             _check_witness(findings, item, calls)
             if item.in_doubt and peaceful.has_left(item, calls):
@@ -231,8 +238,6 @@ def _check_item(findings: Findings, provider: str, item: Item, calls: Sequence[L
     if effective not in _allowed(item):
         findings.violations.append(f"{name} reached its person {effective} times: {_story(calls)}")
         tally.losses += effective == 0
-    if item.in_doubt and provider in SELF_RESOLVING:
-        findings.violations.append(f"{name} stays in doubt although its provider is {provider}: {_story(calls)}")
     if len({line.body for line in calls if line.body}) > 1:
         findings.violations.append(f"{name} was sent with different bodies")
     if any((line.key and line.key != item.key) or line.provider != provider for line in calls):

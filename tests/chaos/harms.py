@@ -16,6 +16,7 @@ from tests.chaos.arena import until
 from tests.chaos.plan import Plan
 from tests.chaos.product_scene import ProductScene
 from tests.chaos.scene import TIMING, Scene
+from tests.chaos.vendor_scene import VendorScene
 from tidings.kernel.crash_points import POINTS
 from tidings.worker.main import EXIT_AT_ONCE
 
@@ -165,6 +166,13 @@ async def kill_api(scene: Scene, card: Card) -> None:
     await feeding
 
 
+async def close_account(scene: Scene, card: Card) -> None:
+    """A vendor refuses an account: what it has not taken goes through the next, and what is in doubt does not."""
+    if not isinstance(scene, VendorScene):
+        raise TypeError("this round has no vendors")
+    await scene.close_account(card.provider)
+
+
 def products_of(scene: Scene) -> ProductScene:
     """The scene of a round of the products: only such a one is dealt their harms."""
     if not isinstance(scene, ProductScene):
@@ -189,6 +197,11 @@ PRODUCT_HARMS: Mapping[str, Harm] = {
     "pause, new workers, resume": Harm(hand_over, 2),
     "API kill -9": Harm(kill_api, 2),
 }
+VENDOR_HARMS: Mapping[str, Harm] = {
+    **{name: harm for name, harm in HARMS.items() if name != "one tenant floods"},
+    "account closed, then kill -9": Harm(close_account, 4),
+}
+"""A tenant that floods has no connections: it would go another way."""
 PRODUCTS_EVERY = 4
 GENTLE: Mapping[str, Harm] = {"SIGTERM": Harm(terminate, 12)}
 """A round of these leaves nothing in doubt at all."""
@@ -202,12 +215,23 @@ def is_gentle(number: int) -> bool:
 
 def is_of_products(number: int, plan: Plan) -> bool:
     """Whether what a round works on is asked for as users ask: campaigns, enrollments and events."""
+    if plan.work == "vendors":
+        return False
     return plan.work == "products" or number % PRODUCTS_EVERY == PRODUCTS_EVERY // 2
+
+
+def harms_of(number: int, plan: Plan) -> Mapping[str, Harm]:
+    """What may be dealt to a round."""
+    if is_gentle(number):
+        return GENTLE
+    if plan.work == "vendors":
+        return VENDOR_HARMS
+    return PRODUCT_HARMS if is_of_products(number, plan) else HARMS
 
 
 def deck(number: int, plan: Plan, draw: random.Random) -> list[Card]:
     """The harms of one round, class after class, shuffled within each."""
-    harms = GENTLE if is_gentle(number) else PRODUCT_HARMS if is_of_products(number, plan) else HARMS
+    harms = harms_of(number, plan)
     times = {name: _whole(harm.times_in(plan), draw) for name, harm in harms.items()}
     dealt = sum(times[name] * harm.points for name, harm in harms.items())
     # A gentle round is dealt no point, so it must not be counted either.
@@ -229,7 +253,7 @@ async def do(scene: Scene, card: Card) -> None:
     """Do one harm while its class is fed, and note its kills under that class."""
     scene.provider = card.provider
     before = scene.arena.faults.kills.copy()
-    await {**PRODUCT_HARMS, **GENTLE}[card.name].act(scene, card)
+    await {**PRODUCT_HARMS, **VENDOR_HARMS, **GENTLE}[card.name].act(scene, card)
     for how, times in (scene.arena.faults.kills - before).items():
         scene.kills[f"{how} {card.provider}"] += times
 

@@ -45,6 +45,7 @@ class Mode(StrEnum):
     STUCK = "stuck"  # does not take it and says nothing
     THROTTLE = "throttle"  # does not take it: 429
     REFUSE = "refuse"  # does not take it, for good: 422
+    SHUT = "shut"  # does not take it: the account is closed, which is no mode of a call but an order
 
 
 TAKES = frozenset({Mode.ACK, Mode.DROP, Mode.HALF, Mode.HANG, Mode.ERROR})
@@ -67,6 +68,7 @@ class Line:
     taken: bool
     effective: bool  # reached the person: taken, and for a keyed provider the first under its key
     row: str | None  # the committed row as the ledger saw it; None when PostgreSQL did not answer
+    account: str = ""  # of a vendor: a key is known to the account that it was used with
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Call:
     worker: int
     connection: int
     written: "asyncio.Future[Line]"
+    account: str = ""
 
 
 @dataclass(slots=True)
@@ -151,6 +154,8 @@ class Ledger:
         self._calls: Counter[str] = Counter()
         self._unwritten: dict[str, asyncio.Future[Line]] = {}
         self.taken: set[str] = set()
+        self._kept: set[tuple[str, str]] = set()  # the keys of each account
+        self.closed: frozenset[str] = frozenset()  # the accounts that refuse every call
         self.lines = 0
         self.orders = Orders()
 
@@ -186,11 +191,12 @@ class Ledger:
                     call.written.set_result(line)
 
     def _line(self, call: Call, rows: Mapping[str, str] | None) -> Line:
-        mode = self._mode(call.recipient)
-        taken = mode in TAKES
-        effective = taken and not (call.provider == "keyed" and call.key in self.taken)
+        mode = Mode.SHUT if call.account in self.closed else self._mode(call.recipient)
+        taken, known = mode in TAKES, (call.account, call.key)
+        effective = taken and not (call.provider == "keyed" and known in self._kept)
         if taken:
             self.taken.add(call.key)
+            self._kept.add(known)
         return Line(
             time.time(),
             call.key,
@@ -203,6 +209,7 @@ class Ledger:
             taken,
             effective,
             None if rows is None else rows.get(call.key, "absent"),
+            call.account,
         )
 
     async def key_of(self, recipient: str) -> str:
@@ -300,8 +307,15 @@ class Server:
                 return answer(200, {})
             case "GET", "/stats":
                 return answer(200, {"lines": self._ledger.lines, "taken": len(self._ledger.taken)})
+            case "POST", "/close":
+                self._ledger.closed = frozenset(json.loads(request.body)["accounts"])
+                return answer(200, {})
             case _:
-                return answer(404, {"error": f"no {request.method} {request.path} here"})
+                return await self.reply_else(request, connection, reader)
+
+    async def reply_else(self, request: Request, connection: int, reader: asyncio.StreamReader) -> bytes | None:
+        """What is answered to anything else."""
+        return answer(404, {"error": f"no {request.method} {request.path} here"})
 
     async def _send(self, request: Request, connection: int, reader: asyncio.StreamReader) -> bytes | None:
         orders = self._ledger.orders

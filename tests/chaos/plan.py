@@ -9,8 +9,9 @@ from tests.chaos.app import CLASSES
 from tests.chaos.audit import Tally
 from tests.chaos.fairness import Fairness
 
-WORK = ("mixed", "products")
-"""What rounds work on: each fourth on the products and the others on the kernel, or all of them on the products."""
+WORK = ("mixed", "products", "vendors")
+"""What rounds work on: each fourth on the products and the others on the kernel, or all of them on the products, or all
+through connections to vendors."""
 
 
 @dataclass(frozen=True, slots=True)

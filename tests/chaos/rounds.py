@@ -25,6 +25,7 @@ from tests.chaos.harms import Card, deck, do, is_gentle, is_of_products
 from tests.chaos.plan import Report, Task
 from tests.chaos.product_scene import ProductScene
 from tests.chaos.scene import SETTLE_SECONDS, TIMING, Scene
+from tests.chaos.vendor_scene import VendorScene
 
 PROGRESS_SECONDS = 1.0
 LONGEST_VIOLATION = 600  # the whole of it is with the evidence
@@ -62,8 +63,7 @@ class Round:
         return self.report
 
     async def _live(self, arena: Arena) -> None:
-        make = ProductScene if is_of_products(self.task.number, self.task.plan) else Scene
-        scene = make(arena, random.Random(self.task.name), self.task.plan)
+        scene = scene_of(self.task)(arena, random.Random(self.task.name), self.task.plan)
         telling = asyncio.create_task(self._tell_for_ever(scene))
         try:
             async with asyncio.timeout(self.task.plan.minutes * 60):
@@ -134,6 +134,13 @@ class Round:
         finally:
             took = time.monotonic() - began
             self.report.phases[name] = round(self.report.phases.get(name, 0.0) + took, 2)
+
+
+def scene_of(task: Task) -> type[Scene]:
+    """What a round's harms act on."""
+    if task.plan.work == "vendors":
+        return VendorScene
+    return ProductScene if is_of_products(task.number, task.plan) else Scene
 
 
 def shorten(text: str, length: int) -> str:

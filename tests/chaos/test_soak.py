@@ -56,6 +56,15 @@ def test_each_fourth_round_is_of_the_products_or_every_one_if_asked() -> None:
     assert theirs <= {card.name for card in deck(0, only, random.Random(1))}
 
 
+def test_rounds_of_vendors_close_accounts_and_flood_nobody() -> None:
+    only = replace(PLAN, work="vendors")
+
+    dealt = {card.name for number in range(4) for card in deck(number, only, random.Random(number))}
+
+    assert "account closed, then kill -9" in dealt
+    assert not dealt & {"one tenant floods", "API kill -9"}
+
+
 def test_finished_rounds_are_read_back_and_a_line_that_was_cut_off_is_not(tmp_path: Path) -> None:
     state = State("1", PLAN, tmp_path)
     for number in (0, 1):

@@ -3,7 +3,7 @@
 book.py is the list of it; products.py asks as a user does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from uuid import UUID, uuid4
 
@@ -32,21 +32,27 @@ class Workload:
         self._engine = engine
         self._book = book
         self.sequence = UUID(int=0)
+        self.channels = CHANNELS
+        """The channel that leads to each class."""
 
     async def define(self) -> None:
-        """The workflows: one send for each provider, and a walk through all three."""
-        for provider in CLASSES:
-            await self._engine.define(f"one-{provider}", _one(provider))
-        nodes: list[dict[str, object]] = []
-        for place, provider in enumerate(WALK):
-            nodes += [_send(provider, provider), {"id": f"wait{place}", "type": "delay", "delayMs": 50}]
-        ids = [str(node["id"]) for node in nodes]
-        edges = [{"from": one, "to": other} for one, other in pairwise(ids)]
-        await self._engine.define("walk", {"entryNodeId": ids[0], "nodes": nodes, "edges": edges})
+        """The workflows, and a sequence."""
+        await self.define_workflows()
         steps = [{"dayOffset": 0, "channel": CHANNELS[provider].value, "content": "Hello"} for provider in DRIP]
         sequence = await self._engine.sequences.create(CALLER, "drip", steps=steps)
         await self._engine.sequences.update(CALLER, sequence.id, status=SequenceStatus.ACTIVE)
         self.sequence = sequence.id
+
+    async def define_workflows(self) -> None:
+        """One send for each provider, and a walk through all three."""
+        for provider in CLASSES:
+            await self._engine.define(f"one-{provider}", _one(self.channels, provider))
+        nodes: list[dict[str, object]] = []
+        for place, provider in enumerate(WALK):
+            nodes += [_send(self.channels, provider, provider), {"id": f"wait{place}", "type": "delay", "delayMs": 50}]
+        ids = [str(node["id"]) for node in nodes]
+        edges = [{"from": one, "to": other} for one, other in pairwise(ids)]
+        await self._engine.define("walk", {"entryNodeId": ids[0], "nodes": nodes, "edges": edges})
 
     def triggers(self, provider: str, count: int, mode: str = "to") -> list[Trigger]:
         """Wishes for executions with one send each, noted as intended."""
@@ -91,14 +97,14 @@ class Workload:
 
     async def _trigger_for(self, tenant: str, provider: str, triggers: Sequence[Trigger]) -> None:
         workspace, workflow = Workspace(tenant), f"one-{provider}"
-        await self._engine.define(workflow, _one(provider), workspace)
+        await self._engine.define(workflow, _one(self.channels, provider), workspace)
         await self._trigger(workflow, triggers, workspace)
 
     async def start_run(self, provider: str, count: int, mode: str = "to", poison: str = "") -> UUID:
         """Deploy a run to new people; `poison` is what the first of them gets to be rendered."""
         addresses = self._book.addresses(count, provider, mode)
         self._book.intend(addresses, provider)
-        channel = CHANNELS[provider]
+        channel = self.channels[provider]
         recipients = [Recipient(address, {"name": address}) for address in addresses]
         content = dict(_CONTENT[channel])
         if poison:
@@ -139,10 +145,10 @@ class Workload:
         return [one.duplicate for one in started]
 
 
-def _one(provider: str) -> dict[str, object]:
-    return {"entryNodeId": "send", "nodes": [_send("send", provider)]}
+def _one(channels: Mapping[str, Channel], provider: str) -> dict[str, object]:
+    return {"entryNodeId": "send", "nodes": [_send(channels, "send", provider)]}
 
 
-def _send(id: str, provider: str) -> dict[str, object]:
-    channel = CHANNELS[provider]
+def _send(channels: Mapping[str, Channel], id: str, provider: str) -> dict[str, object]:
+    channel = channels[provider]
     return {"id": id, "type": channel.value, "to": f"{{{{ to_{provider} }}}}", **_CONTENT[channel]}

@@ -27,6 +27,9 @@ from tidings.config import (
 from tidings.domain.errors import ConfigInvalid
 from tidings.domain.flow.doubt import DoubtPolicy
 from tidings.domain.flow.queue import Lane
+from tidings.domain.people.oidc import read_login
+
+LOGIN = {"issuer": "https://login.example.com", "client_id": "tidings", "client_secret": "s3cret", "label": "Work"}
 
 
 def test_a_flag_beats_the_environment_which_beats_the_file(tmp_path: Path) -> None:
@@ -88,6 +91,10 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         max_connections_per_address=50,
         admin_key="tid_something",
         rate_limit=12.5,
+        public_url="https://tidings.example.com",
+        session_idle_hours=2,
+        session_hours=48.5,
+        oidc={"company": read_login("company", LOGIN)},
         log_format=LogFormat.JSON,
     )
     words = {field.name: str(getattr(wanted, field.name)) for field in fields(Config)}
@@ -96,6 +103,7 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
     words["functions_for"] = "default/default, acme/*"
     words["forwarded_allow_ips"] = "10.0.0.7, 172.16.0.0/12"
     words["connect"] = json.dumps({"own": {"provider": "smtp"}})
+    words["oidc"] = json.dumps({"company": LOGIN})
     words["provider_concurrency"] = "smtp=20, functions = 50"
     words["outage_hours"] = "transactional=1, Campaigns = 72"
     empty = tmp_path / "empty"
@@ -117,6 +125,9 @@ def test_every_setting_can_be_given_everywhere(tmp_path: Path) -> None:
         ("log_format", "xml"),
         ("connect", "smtp"),
         ("connect", '{"own": 7}'),
+        ("oidc", '{"company": {"issuer": "https://login.example.com"}}'),
+        ("public_url", "tidings.example.com"),
+        ("public_url", "https://tidings.example.com/page"),
         ("provider_concurrency", "smtp"),
         ("functions_for", "acme"),
         ("functions_for", "*/main"),

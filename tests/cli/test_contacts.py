@@ -35,6 +35,29 @@ def test_a_contact_is_made_changed_shown_listed_and_erased(tidings: Command) -> 
     assert "no such contact" in tidings("contacts", "list").out
 
 
+def test_a_file_is_tried_and_nothing_is_stored(tidings: Command, people: Path) -> None:
+    columns = ("--map", "Nr=externalId", "--map", "Mail=email")
+
+    tried = tidings("contacts", "import", str(people), *columns, "--dry-run")
+    answer = tidings("contacts", "import", str(people), *columns, "--dry-run", "--json").json
+
+    assert "nothing is stored; it would be: 4 lines, 2 created, 2 rejected" in tried.out
+    assert (answer["dryRun"], answer["created"], answer["rejected"]) == (True, 2, 2)
+    assert tidings("contacts", "list", "--json").json == []
+
+
+def test_the_story_of_a_contact_is_told(tidings: Command) -> None:
+    tidings("contacts", "create", "--data", ADA)
+    tidings("contacts", "update", "ada", "--data", '{"consent": {"email": {"status": "withdrawn"}}}', "--actor", "bob")
+
+    told, answer = tidings("contacts", "story", "ada"), tidings("contacts", "story", "ada", "--json").json
+
+    assert (answer[0]["kind"], answer[0]["outcome"], answer[0]["actor"]) == ("change", "updated", "bob")
+    assert answer[0]["fields"] == ["consent"]
+    assert "consent" in told.out
+    assert "there is no contact 'eve'" in tidings("contacts", "story", "eve").complaint
+
+
 def test_everything_about_a_person_is_written_and_an_address_is_erased(tidings: Command) -> None:
     made = tidings("contacts", "create", "--data", ADA, "--json").json
     file = tidings.directory / "ada.json"

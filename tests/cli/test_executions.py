@@ -135,6 +135,7 @@ async def test_executions_are_listed_and_filtered(
 
     assert [one["id"] for one in tidings("executions", "list", "--json").json] == [waiting, failed]
     assert [one["id"] for one in tidings("executions", "list", "--status", "failed", "--json").json] == [failed]
+    assert [one["id"] for one in tidings("executions", "list", "--error", "such", "--json").json] == [failed]
     assert failed in tidings("executions", "list", "--workflow", "welcome").out
     assert tidings("executions", "list", "--status", "nonsense").status == 2
 

@@ -51,6 +51,8 @@ def test_an_item_is_shown_with_its_attempts(tidings: Command, doubtful: UUID) ->
     shown, answer = tidings("outbox", "show", str(doubtful)), tidings("outbox", "show", str(doubtful), "--json")
 
     assert "nobody has touched it" in shown.out
+    assert "next: somebody decides" in shown.out
+    assert (answer.json["evidence"]["providerClass"], answer.json["evidence"]["next"]) == (None, "person")
     assert answer.json["failedAttempts"][0]["outcome"] == "unknown"
     assert answer.json["history"] == []
 

@@ -69,6 +69,21 @@ def test_a_rule_is_shown_listed_switched_and_deleted_by_its_key(files: Command) 
     assert "names no rule" in files("rules", "show", "x").complaint
 
 
+def test_the_matrix_shows_what_becomes_of_each_trigger(files: Command) -> None:
+    files("rules", "apply", "rules.yaml")
+
+    shown, answer = files("rules", "matrix"), files("rules", "matrix", "--json").json
+
+    assert "quote_sent" in shown.out
+    assert "suppressed" in shown.out
+    cells = {(one["channel"], one["audience"]): one["outcome"] for one in answer["rows"][0]["cells"]}
+    assert (cells["email", "lead"], cells["whatsapp", "lead"], cells["sms", "lead"]) == (
+        "enqueued",
+        "suppressed",
+        "none",
+    )
+
+
 def test_what_is_wrong_in_a_file_is_told_with_its_line_and_nothing_is_applied(files: Command) -> None:
     wrong = RULES.replace("sales@example.com", "nobody").replace("Good day {{ lead.name }}", "'{{ lead.name'")
     (files.directory / "wrong.yaml").write_text(wrong)

@@ -35,6 +35,17 @@ def test_a_sequence_is_made_step_by_step_published_paused_and_resumed(tidings: C
     assert [(one["name"], len(one["steps"])) for one in listed] == [("Onboarding", 2)]
 
 
+def test_a_step_for_a_chat_says_where_it_goes(tidings: Command) -> None:
+    tidings("sequences", "create", "drip")
+    chat = ("--day", "0", "--channel", "chat", "--content", "{{ contact.name }} began", "--to", "C1", "--to", "C2")
+
+    added = tidings("sequences", "steps", "add", "drip", *chat, "--json").json
+    changed = tidings("sequences", "steps", "change", "drip", "1", "--to", "C3", "--json").json
+
+    assert (added["to"], changed["to"]) == (["C1", "C2"], ["C3"])
+    assert "C3" in tidings("sequences", "steps", "list", "drip").out
+
+
 def test_a_draft_is_shown_beside_what_is_published(tidings: Command) -> None:
     tidings("sequences", "create", "drip", "--data", STEPS)
     tidings("sequences", "publish", "drip")
@@ -52,6 +63,18 @@ def test_a_draft_is_shown_beside_what_is_published(tidings: Command) -> None:
     assert gone["deleted"]
     assert (again["published"]["version"], again["moved"]["left"]) == (2, 0)
     assert len(tidings("sequences", "steps", "list", "Drip", "--json").json) == 1
+
+
+def test_a_funnel_shows_how_far_contacts_have_come(tidings: Command) -> None:
+    tidings("sequences", "create", "drip", "--data", STEPS)
+    tidings("sequences", "publish", "drip")
+    tidings("contacts", "create", "--data", '{"externalId": "ada", "email": "ada@example.com"}')
+    tidings("sequences", "enroll", "drip", "--contact", "ada")
+
+    shown, answer = tidings("sequences", "funnel", "drip"), tidings("sequences", "funnel", "drip", "--json").json
+
+    assert "1 enrolled · 1 under way · 0 completed" in shown.out
+    assert [(one["stepOrder"], one["waiting"]) for one in answer["steps"]] == [(1, 1), (2, 0)]
 
 
 def test_a_sequence_is_removed_after_asking(tidings: Command) -> None:

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from tidings.domain.channels import CONTACT_CHANNELS, MESSAGE_CHANNELS, Channel, one_of
+from tidings.domain.channels import CONTACT_CHANNELS, MESSAGE_CHANNELS, STEP_CHANNELS, Channel, one_of
 from tidings.domain.flow.item import SUCCESS_STATUS, ItemStatus
 from tidings.domain.people.contact import addresses_of, lack_of, most_addresses
 from tidings.domain.people.contact_fields import FIELDS, MOST_TOKENS
@@ -30,9 +30,9 @@ def test_every_check_of_a_channel_lets_in_what_the_table_says() -> None:
         "routes": {*Channel},
         "outbox": {*Channel},
         "campaigns": {*MESSAGE_CHANNELS},
-        "sequence_steps": {*CONTACT_CHANNELS},
-        "rules": {*CONTACT_CHANNELS},
-        "fallbacks": {*CONTACT_CHANNELS},
+        "sequence_steps": {*STEP_CHANNELS},
+        "rules": {*STEP_CHANNELS},
+        "fallbacks": {*STEP_CHANNELS},
     }
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from tests.domain.test_rule import CONTENT, rule, step
-from tidings.domain.channels import CONTACT_CHANNELS, Channel
+from tidings.domain.channels import STEP_CHANNELS, Channel
 from tidings.domain.errors import EventInvalid
 from tidings.domain.rules.event import read_event, read_stored
 from tidings.domain.rules.key import RuleKey, fallback_name
@@ -44,7 +44,7 @@ def a_rule(key: RuleKey, *, enabled: bool = True) -> RuleDefinition:
 
 
 @pytest.mark.parametrize(("state", "has_fallback"), TABLE)
-@pytest.mark.parametrize(("channel", "audience"), list(product(CONTACT_CHANNELS, RuleAudience)))
+@pytest.mark.parametrize(("channel", "audience"), list(product(STEP_CHANNELS, RuleAudience)))
 def test_the_routing_table(state: str, has_fallback: bool, channel: Channel, audience: RuleAudience) -> None:
     key = RuleKey("quote_sent", channel, audience)
     found = None if state == "no rule" else a_rule(key, enabled=state != "disabled")
@@ -237,6 +237,6 @@ def test_a_fallback_is_told_the_whole_event() -> None:
     }
 
 
-@pytest.mark.parametrize("channel", CONTACT_CHANNELS)
+@pytest.mark.parametrize("channel", STEP_CHANNELS)
 def test_the_template_of_a_kind_is_named_after_it(channel: Channel) -> None:
     assert template_of(channel) == f"{channel}_send"

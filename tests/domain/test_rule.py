@@ -21,6 +21,8 @@ CONTENT: dict[str, dict[str, str]] = {
     "sms": {"body": "Hi"},
     "push": {"title": "Hi", "body": "There"},
     "voice": {"script": "Hello"},
+    "chat": {"body": "Hi"},
+    "webhook": {"body": "{}"},
 }
 
 
@@ -329,4 +331,4 @@ def test_one_field_of_a_step_in_two_spellings_is_refused() -> None:
 def test_a_rule_of_nothing_is_told_all_that_it_lacks() -> None:
     assert places({}) == {"trigger", "channel", "audience", "steps"}
     assert problem({}, "trigger").startswith("is missing: use 1 to 100 letters")
-    assert problem({}, "channel") == "is missing: use one of email, sms, whatsapp, push, voice"
+    assert problem({}, "channel") == "is missing: use one of email, sms, whatsapp, push, voice, chat, webhook"

@@ -121,9 +121,13 @@ def test_what_is_written_reads_the_same_again() -> None:
         (
             {"channel": "social"},
             "steps[1].channel",
-            "'social' is not a channel: use one of email, sms, whatsapp, push, voice",
+            "'social' is not a channel: use one of email, sms, whatsapp, push, voice, chat, webhook",
         ),
-        ({"channel": None}, "steps[1].channel", "is missing: use one of email, sms, whatsapp, push, voice"),
+        (
+            {"channel": None},
+            "steps[1].channel",
+            "is missing: use one of email, sms, whatsapp, push, voice, chat, webhook",
+        ),
         ({"subject": "S"}, "steps[1].subject", "a message over sms has no subject; leave it out"),
         ({"content": None}, "steps[1].content", "is missing: write what the message says"),
         ({"content": " "}, "steps[1].content", "' ' says nothing: write what the message says"),

@@ -77,6 +77,38 @@ async def test_a_bulk_without_contacts_is_refused(body: Any, admin: Person) -> N
     assert_problem(await admin.post("/v1/contacts/bulk", body), 422, "input_invalid")
 
 
+async def test_a_dry_run_of_an_import_says_what_would_happen_and_stores_nothing(admin: Person) -> None:
+    await admin.post("/v1/contacts", ADA)
+    await admin.post("/v1/contacts", {"externalId": "same", "name": "Same"})
+    before = (await admin.get("/v1/contacts")).json()["data"]
+    file = (
+        b"externalId,name,email\nada,Ada Lovelace,\nsame,Same,\nnew,New,new@example.com\nnew,Newer,\nbad,Bad,broken\n"
+    )
+
+    planned = (await import_csv(admin, file, "?dryRun=true")).json()
+    after = (await admin.get("/v1/contacts")).json()["data"]
+    stored = (await import_csv(admin, file)).json()
+
+    assert (planned["created"], planned["updated"], planned["unchanged"], planned["repeated"]) == (1, 1, 1, 1)
+    assert [one["line"] for one in planned["rejectedLines"]] == [6]
+    assert after == before
+    assert (planned.pop("dryRun"), stored.pop("dryRun")) == (True, False)
+    assert planned == stored
+    events = [one["event"] for one in (await admin.get("/v1/audit-log")).json()["data"]]
+    assert events.count("imported") == 1
+
+
+async def test_a_dry_run_lifts_no_suppression(admin: Person) -> None:
+    await admin.post("/v1/contacts", {**ADA, "suppressions": {"email": "unsubscribed"}})
+    await admin.ask("DELETE", "/v1/contacts/ada")
+    line = b'{"externalId": "eve", "email": "ada@example.com", "suppressions": {"email": null}}\n'
+
+    await import_csv(admin, line, "?dryRun=true", kind="application/x-ndjson")
+    again = await admin.post("/v1/contacts", {"externalId": "ada", "email": "ada@example.com"})
+
+    assert "email" in again.json()["suppressions"]
+
+
 async def test_a_bulk_tells_what_became_of_each(admin: Person) -> None:
     await admin.post("/v1/contacts", ADA)
 
@@ -125,6 +157,7 @@ async def test_a_file_is_imported_with_a_mapping_and_a_report(admin: Person) -> 
                 ],
             }
         ],
+        "dryRun": False,
     }
     [stored] = (await admin.get("/v1/contacts")).json()["data"]
     assert (stored["externalId"], stored["attributes"]) == ("1", {"plan": "pro"})

@@ -54,6 +54,7 @@ async def paths(engine: Engine, clock: ManualClock, provider: FakeProvider) -> d
     return {
         "/v1/enrollments": f"/v1/enrollments?contactId={enrolled[0]}",
         "/v1/contacts/{id}/items": f"/v1/contacts/{enrolled[0]}/items",
+        "/v1/contacts/{id}/story": f"/v1/contacts/{enrolled[0]}/story",
         "/v1/contacts/{id}/logs": f"/v1/contacts/{enrolled[0]}/logs",
         "/v1/sequences/{id}/enrollments": f"/v1/sequences/{sequence}/enrollments",
         "/v1/sequences/{id}/steps/{stepId}/logs": f"/v1/sequences/{sequence}/steps/{first}/logs",

@@ -12,6 +12,7 @@ import pytest
 from tests.http.conftest import Person, caller, listening, start
 from tests.http.test_requests import assert_problem
 from tidings.config import Config
+from tidings.domain.flow.outcome import Rejected
 from tidings.domain.roles import Role
 from tidings.engine import Engine
 from tidings.http import streams
@@ -55,6 +56,23 @@ async def test_executions_are_listed_by_workflow_and_status(admin: Person, engin
     assert await listed(workflow="welcome") == ids
     assert await listed(workflow=str(workflow)) == ids
     assert await listed(status="completed") == set()
+
+
+async def test_executions_are_found_by_a_part_of_their_error(
+    admin: Person, engine: Engine, workflow: UUID, provider: FakeProvider
+) -> None:
+    provider.script["ada@example.com"] = [Rejected("mailbox is full")]
+    failed = str(await start(engine))
+    await engine.work_everything()
+    await start(engine)
+
+    async def listed(**query: str) -> list[str]:
+        return [one["id"] for one in (await admin.get("/v1/executions", params=query)).json()["data"]]
+
+    assert await listed(error="BOX is") == [failed]
+    assert await listed(error="BOX is", status="failed", workflow="welcome") == [failed]
+    assert await listed(error="timed out") == []
+    assert await listed(error="full", status="completed") == []
 
 
 async def test_people_pause_resume_and_cancel(admin: Person, engine: Engine, workflow: UUID) -> None:

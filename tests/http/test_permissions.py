@@ -93,7 +93,7 @@ ALLOWED: dict[str, frozenset[Role]] = {
             *("get_enrollment_logs", "list_contact_logs", "list_step_logs"),
             *("list_runs", "get_run", "list_jobs", "list_run_items", "get_run_history", "trace_run", "export_run"),
             *("get_overview", "list_failures", "list_failure_items"),
-            *("list_outbox", "get_item", "list_contact_items", "list_job_history"),
+            *("list_outbox", "get_item", "list_contact_items", "tell_story", "list_job_history"),
         ],
         frozenset([MANAGER, OPERATOR, ADMIN, READER]),
     ),
@@ -346,10 +346,6 @@ async def _sender(engine: Engine, by: Caller) -> UUID:
     return (await engine.senders.create(by, {"name": _slug(), "email": "us@example.com"})).id
 
 
-async def _user(engine: Engine, by: Caller) -> UUID:
-    return (await engine.users.invite(by, f"{uuid4()}@example.com", "Somebody", {})).user.id
-
-
 async def _failure(engine: Engine, by: Caller) -> UUID:
     """A group of its own: only letters tell it from others."""
     error = "".join(chr(ord("a") + int(digit, 16)) for digit in uuid4().hex)
@@ -359,6 +355,10 @@ async def _failure(engine: Engine, by: Caller) -> UUID:
     await engine.executions.trigger(by, "welcome", {"email": f"{error}@example.com", "name": "Ada"})
     await engine.work_everything()
     return failure_id(error)
+
+
+async def _user(engine: Engine, by: Caller) -> UUID:
+    return (await engine.users.invite(by, f"{uuid4()}@example.com", "Somebody", {})).user.id
 
 
 MAKERS = {

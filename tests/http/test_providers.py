@@ -17,6 +17,7 @@ from tidings.engine import Engine
 from tidings.kernel.kernel import Limits
 from tidings.kernel.presence import services_of
 from tidings.providers.fake import FakeProvider
+from tidings.storage.vault import Vault
 from tidings.storage.workers import ListedWorker, beat_worker
 
 Sql: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -156,6 +157,24 @@ async def test_what_waits_for_a_worker_is_said_in_health_and_metrics(
     assert "tidings_workers 1.0" in text
     assert 'tidings_provider_workers{provider="fake"} 0.0' in text
     assert 'tidings_waiting{reason="no worker serves fake"} 1.0' in text
+
+
+async def test_a_connection_is_served_by_the_workers_that_serve_its_kind(
+    host: Person, engine: Engine, clock: ManualClock, sql: Sql
+) -> None:
+    engine = Engine(replace(engine.kernel, vault=Vault([b"k" * 32])))
+    await beat(engine, clock)
+    made = await engine.connections.create(
+        caller(), {"name": "relay", "provider": "smtp", "settings": {"host": "smtp.example.com", "from": "a@b.example"}}
+    )
+    until = clock.time + timedelta(minutes=1)
+    await sql.execute("insert into provider_pauses values ($1, $2, 'late')", f"smtp/{made.id}", until)
+
+    listed = {one["name"]: one for one in (await host.get("/v1/providers")).json()["data"]}
+
+    shown = listed[f"smtp/{made.id}"]
+    assert (shown["state"], shown["providerClass"]) == ("resting", None)
+    assert len(shown["servedBy"]) == 1
 
 
 async def test_refused_credentials_show_in_the_list_in_health_and_in_the_metrics(

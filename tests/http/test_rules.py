@@ -46,6 +46,19 @@ async def test_a_rule_is_made_read_changed_and_deleted(admin: Person) -> None:
     assert (await admin.ask("DELETE", path)).status_code == 404
 
 
+async def test_a_rule_for_a_chat_says_where_its_steps_go_and_is_previewed_so(admin: Person) -> None:
+    step = {"template": {"body": "{{ lead.name }} asked"}, "to": ["{{ agent.room }}", "C1"]}
+    made = await make(admin, channel="chat", steps=[step])
+
+    path, event = f"/v1/rules/{made['id']}", PEOPLE | {"agent": {"room": "C2"}}
+    written_back = await admin.ask("PUT", path, json=made)
+    shown = await admin.post(f"{path}/preview", {"data": event})
+
+    assert written_back.json() == made
+    assert made["steps"][0]["to"] == step["to"]
+    assert shown.json()["data"][0]["recipients"] == ["C2", "C1"]
+
+
 async def test_there_is_one_rule_for_each_trigger_channel_and_audience(admin: Person) -> None:
     made = await make(admin)
     other = await make(admin, audience="agent")

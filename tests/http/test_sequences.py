@@ -34,6 +34,7 @@ async def test_a_sequence_is_written_published_paused_and_resumed_as_003_says(ad
         "id": first.json()["id"],
         "sendHour": None,
         "maxLateness": None,
+        "to": None,
         "sequenceId": made.json()["id"],
         "createdAt": first.json()["createdAt"],
     }

@@ -32,6 +32,11 @@ def resources(name: str, *tests: str) -> tuple[str, ...]:
     return _tests(f"tests/resources/test_{name}.py", tests)
 
 
+def http(name: str) -> tuple[str, ...]:
+    """The tests of a file of the API."""
+    return (f"tests/http/test_{name}.py",)
+
+
 def security(name: str) -> tuple[str, ...]:
     """The tests of a file about attacks."""
     return (f"tests/security/test_{name}.py",)
@@ -702,14 +707,9 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
     ],
     ("people", "storage/sql/sessions.sql", (*security("sessions"), "tests/http/test_sessions.py")): [
         ("idle-session-lasts", "s.expires_at > :now and s.used_at + s.idle_after > :now", "s.expires_at > :now"),
-        ("disabled-person-stays", " and u.disabled_at is null;", ";"),
     ],
-    ("people", "storage/sql/users.sql", security("sessions")): [
-        (
-            "old-link-is-found",
-            "where link_hash = :digest and link_expires_at > :now and disabled_at is null\nreturning",
-            "where link_hash = :digest\nreturning",
-        ),
+    ("people", "storage/sql/sessions.sql", ("tests/http/test_oidc.py",)): [
+        ("disabled-person-stays", " and u.disabled_at is null;", ";"),
     ],
     ("people", "http/oidc.py", ("tests/http/test_oidc.py",)): [
         (
@@ -738,6 +738,24 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("fcm-keeps-a-token-that-is-gone", "return Rejected(reason, is_gone=True)", "return Rejected(reason)"),
         ("fcm-internal-is-a-refusal", 'case "INTERNAL" | "UNSPECIFIED_ERROR":', 'case "NEVER":'),
     ],
+    ("vendors", "providers/vendors/bluesky.py", vendor("bluesky")): [
+        ("a-taken-name-is-a-refusal", "if answer.status == 409 or ", "if "),
+        ("an-ended-session-is-kept", 'if answer.fields.get("error") in _ENDED:', "if False:"),
+    ],
+    ("vendors", "providers/vendors/twilio/records.py", vendor("twilio")): [
+        ("a-date-without-a-zone-breaks-the-look-up", "at if at.tzinfo else at.replace(tzinfo=UTC)", "at"),
+    ],
+    ("content: chats", "domain/rules/routing.py", kernel("rules_for_chats")): [
+        ("one-place-twice", "found.setdefault(address.casefold(), made)", "found.setdefault(str(place), made)"),
+        (
+            "an-empty-place-is-called",
+            "    if address:\n        return replace(",
+            "    if True:\n        return replace(",
+        ),
+    ],
+    ("content: chats", "domain/sequences/form.py", resources("sequences_for_chats")): [
+        ("a-step-forgets-where-it-goes", "tuple(self.to or ([place]", "tuple(([place]"),
+    ],
     ("vendors", "providers/vendors/vonage.py", vendor("vonage")): [
         ("vonage-half-a-message-is-a-refusal", "if len(refused) < len(parts):", "if False:"),
     ],
@@ -755,11 +773,50 @@ TABLE: Mapping[tuple[str, str, tuple[str, ...]], Sequence[Entry]] = {
         ("silent-receivers-never-rest", "if call.item.channel in HOSTED_CHANNELS:", "if False:"),
     ],
     ("connections: limits", "kernel/gate/limits.py", kernel("connection_limits")): [
-        ("limits-are-not-asked", "return not self._kernel.connections.is_empty", "return False"),
+        ("a-full-limit-lets-all-through", "if places.granted < len(some):", "if False:"),
     ],
     ("content: templates", "resources/templates.py", resources("templates")): [
         ("a-used-template-is-deleted", "if shown.users:", "if False:"),
         ("drafts-use-nothing", "if id not in keeping]", "if False]"),
+    ],
+    ("drafts", "kernel/start/publish.py", http("drafts")): [
+        ("a-draft-is-published-over-what-it-never-saw", "if newest != drafted.base:", "if False:"),
+    ],
+    ("drafts", "resources/drafts.py", http("drafts")): [
+        (
+            "a-draft-is-saved-over-what-it-never-saw",
+            "if revision is not None and revision != (found.revision if found else 0):",
+            "if False:",
+        ),
+        ("a-draft-begins-from-no-version", "if base is not None and not 0 <= base <= newest:", "if False:"),
+    ],
+    ("failures", "resources/failures.py", resources("failures")): [
+        ("a-replay-of-one-group-takes-all", "if failure_id(failure_text(one.error)) == id:", "if True:"),
+        ("a-dry-run-starts-retries", "if dry_run or not plan.count:", "if not plan.count:"),
+    ],
+    ("doubt", "resources/outbox.py", resources("resolving_many")): [
+        (
+            "doubt-ends-with-every-provider",
+            "if self.provider is not None and self.provider not in {item.provider, item.connection}:",
+            "if False:",
+        ),
+        (
+            "young-doubt-ends-too",
+            "return self.older_than is None or (item.first_called_at or item.created_at) <= now - self.older_than",
+            "return True",
+        ),
+        ("unnamed-doubt-ends-too", "(named is None or one.id in named) and where.admits", "where.admits"),
+        ("a-dry-run-ends-doubt", "for item in () if dry_run else found:", "for item in found:"),
+    ],
+    ("contacts", "resources/contact_import.py", http("contacts")): [
+        ("a-dry-run-stores-a-file", "store = foresee if self.dry_run else upsert", "store = upsert"),
+    ],
+    ("contacts", "resources/contact_story.py", resources("contact_story")): [
+        (
+            "a-story-tells-enrollments-twice",
+            "for one in executions.items if one.id not in walks",
+            "for one in executions.items",
+        ),
     ],
     ("content: numbers", "kernel/flow/plan.py", resources("phone_regions")): [
         ("a-workspaces-country-is-not-asked", "with NumbersOf(kernel.regions.of(case.loaded.workspace)):", "if True:"),

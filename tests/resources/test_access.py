@@ -1,7 +1,7 @@
 """Keys: shown once, kept as a hash, known for seconds, ended for good."""
 
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import asyncpg
 import pytest
@@ -119,6 +119,22 @@ async def test_making_and_revoking_are_in_the_audit_log_once(engine: Engine) -> 
         ("revoked", "ann", "api_key"),
     ]
     assert made.secret not in str(lines)
+
+
+async def test_the_audit_log_is_narrowed_by_who_did_it_and_to_what(engine: Engine) -> None:
+    bob = Caller(ANN.workspace, "user:Bob@example.com")
+    made = await engine.access.create_key(ANN, "x", Role.WORKER_SERVICE)
+    await engine.access.create_key(bob, "y", Role.WORKER_SERVICE)
+    await engine.access.revoke_key(bob, made.id)
+
+    async def found(**wanted: Any) -> list[tuple[str, object]]:
+        return [(line.event, line.detail["name"]) for line in (await engine.access.audit(ANN, **wanted)).items]
+
+    assert await found(actor="bob@") == [("revoked", "x"), ("created", "y")]
+    assert await found(actor="bob@", subject=made.id) == [("revoked", "x")]
+    assert await found(actor="bob@", subject_kind="workflow") == []
+    assert len(await found(subject_kind="api_key")) == 3
+    assert await found(subject=made.id, subject_kind="workflow") == []
 
 
 async def test_keys_and_history_come_in_pages(engine: Engine, clock: ManualClock) -> None:

@@ -286,6 +286,10 @@ async def test_executions_are_listed_by_workflow_and_by_status(
     assert await keys(engine, caller, status=ShownStatus.COMPLETED) == ["good1"]
     assert await keys(engine, caller, status=ShownStatus.FAILED) == ["bad1"]
     assert await keys(engine, caller, status=ShownStatus.FAILED, workflow="good") == []
+    assert await keys(engine, caller, error="SUCH person") == ["bad1"]
+    assert await keys(engine, caller, error="such person", status=ShownStatus.FAILED, workflow="bad") == ["bad1"]
+    assert await keys(engine, caller, error="such person", status=ShownStatus.COMPLETED) == []
+    assert await keys(engine, caller, error="another") == []
     assert await keys(engine, caller, status=ShownStatus.PROCESSING) == ["slow1"]
     assert set(await keys(engine, caller, status=ShownStatus.ENQUEUED)) == {"good2", "slow2"}
     assert await keys(engine, caller, status=ShownStatus.ENQUEUED, workflow="slow") == ["slow2"]

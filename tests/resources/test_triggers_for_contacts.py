@@ -117,6 +117,7 @@ async def test_executions_are_found_by_their_contact(engine: Engine, stranger: C
     await work(engine)
     assert await listed(workflow="flow", status=ShownStatus.COMPLETED) == hers
     assert await listed(status=ShownStatus.FAILED) == set()
+    assert await listed(error="no such") == set()
     first = await engine.executions.list(ANN.workspace, contact_id=ada, limit=4)
     rest = await engine.executions.list(ANN.workspace, contact_id=ada, limit=4, cursor=first.next_cursor)
     assert (len(first.items), len(rest.items), rest.next_cursor) == (4, 2, None)

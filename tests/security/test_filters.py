@@ -34,6 +34,7 @@ OF_A_WORKSPACE = {
     *("workspaces", "signing_secrets", "connections", "templates", "template_versions", "senders", "default_senders"),
     *("workflow_drafts", "call_counts"),
     *("segments", "executions", "execution_log", "campaigns", "runs", "jobs", "rules", "events", "outbox", "attempts"),
+    "call_counts",
 }
 EXCEPTIONS: Mapping[str, set[str]] = {
     "looks for the key itself, before anybody knows whose it is": {

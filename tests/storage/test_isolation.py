@@ -272,10 +272,17 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
         "key_scope": [b""],
         "frontiers": [[f'{{"ready": [["step", "{NOW.isoformat()}"]]}}']],
     }
+    changing: Values = {
+        **{name: [[None] * len(NAMES)] for name in UNCHANGED},
+        **{name: [[""] * len(NAMES)] for name in ("no_attributes", "no_consent", "no_suppressions")},
+        "external_id": [NAMES],
+        "name": [["New"] * len(NAMES)],
+        "separator": [","],
+    }
     return {
-        "change_contacts": {name: [[None] * len(NAMES)] for name in UNCHANGED}
-        | {name: [[""] * len(NAMES)] for name in ("no_attributes", "no_consent", "no_suppressions")}
-        | {"external_id": [NAMES], "name": [["New"] * len(NAMES)], "separator": [","]},
+        "change_contacts": changing,
+        "compare_contacts": changing,
+        "read_words": {"ids": [await every(sql, "select id from outbox")]},
         "remove_contact_tags": {"tags": [["vip"] * count]},
         "find_next_contacts": {"status": ["active"]},
         "enroll_contacts": {
@@ -304,6 +311,8 @@ async def values_of_their_own(sql: Sql, contacts: Sequence[UUID]) -> dict[str, V
             "max_lateness": [None],
         },
         "list_templates": {"kind": [None]},
+        "list_tenant_audit": {"actor": [None], "subject_kind": [None]},
+        "list_subject_audit": {"actor": [None], "subject_kind": [None]},
         "find_first_user": {"created_by": ["ann"]},
         "change_user": {"email": [None]},
         "set_password": {"password_hash": ["other"]},

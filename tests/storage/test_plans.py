@@ -269,6 +269,7 @@ WHOLE_SHARD = {
     "runs": {"list_runs", "sum_doubt_of_runs"},
     "items": {"list_outbox", "list_outbox_in_doubt"},
     "overview": {"count_own_doubt"},
+    "sequences": {"count_step_items"},
 }
 """What may read a shard's part of an index: it counts, it is of the few in doubt, or a person asked for a list."""
 HOT_FILES = (

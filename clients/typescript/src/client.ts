@@ -90,14 +90,17 @@ export class Contacts extends ContactsResource {
    * A file may be sent again as often as one likes: nobody is created twice. A stream is sent once.
    */
   async importFile(file: Upload, options: UploadOptions = {}): Promise<Imported> {
-    const { columns = {}, format, onProgress, ...rest } = options;
+    const { columns = {}, format, dryRun = false, onProgress, ...rest } = options;
     const content = contentOf(file, format, onProgress);
     const given = {
       timeoutMs: IMPORT_MS,
       repeatable: content.repeatable,
       ...rest,
       headers: { ...Object.fromEntries(new Headers(rest.headers)), "content-type": content.type },
-      query: { map: Object.entries(columns).map(([column, field]) => `${column}=${field}`) },
+      query: {
+        map: Object.entries(columns).map(([column, field]) => `${column}=${field}`),
+        ...(dryRun && { dryRun }),
+      },
       content: content.make,
     };
     const fetch = rest.fetch ?? (onProgress && sentByPage(onProgress));

@@ -88,7 +88,8 @@ export class Http {
   /** Send a request and return its answer, read as JSON. */
   async call<Op extends Operation>(operation: Op, ...[given]: Arguments<Op>): Promise<Answer<Op>> {
     return this.send(operation, given ?? {}, async (response) => {
-      if (!isJson(response)) return (response.status === 204 ? undefined : response) as Answer<Op>;
+      if (response.status === 204) return undefined as Answer<Op>; // it may name a type all the same
+      if (!isJson(response)) return response as Answer<Op>;
       return (await readJson(response)) as Answer<Op>;
     });
   }

@@ -129,6 +129,7 @@ import type {
   StartedRun,
   Step,
   StepLog,
+  StoryLine,
   TemplatePreview,
   TemplateVersion,
   TenantSettings,
@@ -544,6 +545,15 @@ export class ContactsResource extends Resource {
   /** Everything about one person as one document, however much it is. */
   export(id: string, options: Options = {}): Promise<ContactExport> {
     return this.http.call("GET /v1/contacts/{id}/export", { ...options, path: { id } });
+  }
+
+  /**
+   * What happened to a contact over all products, newest first, with why or why not. Messages, enrollments,
+   * executions, and changes of the contact: consent, suppressions, its erasure. Each stands at the time when it
+   * began, with its outcome and when it ended. A deleted contact is found by its id.
+   */
+  story(id: string, query: Query<"GET /v1/contacts/{id}/story"> = {}, options: Options = {}): Pages<StoryLine> {
+    return this.http.pages("GET /v1/contacts/{id}/story", { ...options, path: { id }, query });
   }
 
   /** One contact. */

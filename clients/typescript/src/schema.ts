@@ -216,7 +216,8 @@ export interface ChangedStep {
   dayOffset?: number | null;
   stepOrder?: number | null;
   sendHour?: number | null;
-  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook" | null;
+  to?: string | string[] | null;
   subject?: string | null;
   content?: string | GivenMessage | null;
   maxLateness?: string | number | null;
@@ -261,6 +262,8 @@ export interface ChannelForm {
   reachesContacts: boolean;
   /** Whether a node must say whom it is for. */
   needsTo: boolean;
+  /** Whether rules and steps of sequences send over it. */
+  inSteps: boolean;
   /** The field that holds what it says. */
   text: string | null;
   /** The field above that, where the channel shows one. */
@@ -613,6 +616,27 @@ export interface EventItem {
 export interface EventList {
   data: Event[];
   nextCursor: string | null;
+}
+
+/** What is known of the calls for an item, and what is done next about it. */
+export interface Evidence {
+  /** What may be done after doubt: `keyed`, `resolvable` or `blind`; null while nobody serves it. */
+  providerClass: string | null;
+  /** What is done where nothing can tell whether a call arrived: `hold`, `resend` or `give_up`. */
+  doubtPolicy: string;
+  /** The calls that were ever marked: each may have been made. */
+  calls: number;
+  /** When the last of them was marked, as far as is known. */
+  lastCalledAt: Time | null;
+  /** Whether the last of them has no answer yet: it is being made, or its worker is gone. */
+  underWay: boolean;
+  /**
+   * What is done next: the call is repeated, the provider is asked, the item is given up, or a person decides;
+   * null once the item is settled, and while a call is under way.
+   */
+  next: NextStep | null;
+  /** When that is done; null where a person decides. */
+  nextAt: Time | null;
 }
 
 /** One run through one version of a workflow. */
@@ -1554,7 +1578,7 @@ export interface GivenRotation {
 /** What is sent when something happens, over one channel, to one audience. */
 export interface GivenRule {
   trigger: string;
-  channel: "email" | "sms" | "whatsapp" | "push" | "voice";
+  channel: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook";
   audience: RuleAudience;
   enabled?: boolean;
   steps?: GivenRuleStep[];
@@ -1568,12 +1592,14 @@ export interface GivenRuleStep {
   stepOrder?: number | null;
   enabled?: boolean | null;
   /** The rule's; it may be repeated. */
-  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+  channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook" | null;
   template: GivenMessage;
   /** An ISO 8601 duration, or seconds. */
   delay?: string | number | null;
   sendBefore?: GivenMoment | null;
   recipientConfig?: GivenRecipients | null;
+  /** Where a chat or webhook goes, one or several: an address, or a template; else `default`. */
+  to?: string | string[] | null;
   /** 5 unless given. */
   maxAttempts?: number | null;
   attachments?: GivenAttachment[] | null;
@@ -1652,7 +1678,9 @@ export interface GivenStep {
   stepOrder?: number | null;
   /** If not given, the time of day of the enrollment. */
   sendHour?: number | null;
-  channel: "email" | "sms" | "whatsapp" | "push" | "voice";
+  channel: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook";
+  /** Where a chat or webhook goes, one or several: an address, or a template of `contact.*`; else `default`. */
+  to?: string | string[] | null;
   /** Of an e-mail, or the title of a push message. */
   subject?: string | null;
   /** What it says: a text, or an object with the fields of a message. Sees `contact.*`. */
@@ -1817,6 +1845,8 @@ export interface Imported {
   rejectedByField: Record<string, number>;
   /** The first 1,000 rejected lines. */
   rejectedLines: RejectedLine[];
+  /** Whether nothing was stored, and the counts say what would be. */
+  dryRun: boolean;
 }
 
 /** How many contacts are on their way to one step of one version. */
@@ -1901,6 +1931,8 @@ export interface ItemDetail {
   finalizedAt: Time | null;
   payload: Record<string, unknown> | null;
   failedAttempts: Attempt[];
+  /** Null for an item that was never called for. */
+  evidence: Evidence | null;
   history: HistoryLine[];
 }
 
@@ -2231,6 +2263,9 @@ export interface NewTemplate {
   kind?: TemplateKind;
 }
 
+/** What is done next about an item whose call was made, but has not come to an end. */
+export type NextStep = "giveUp" | "lookUp" | "person" | "repeat";
+
 /** A type of node, and the form of one. */
 export interface NodeForm {
   type: string;
@@ -2402,6 +2437,9 @@ export interface ProblemPlace {
   place: string;
   message: string;
 }
+
+/** What a message, or a walk through steps, belongs to. */
+export type Product = "campaign" | "rule" | "sequence" | "workflow";
 
 /** A provider that a workspace has set up under a name of its own; credentials are never shown. */
 export interface ProviderConnection {
@@ -2968,6 +3006,8 @@ export interface Step {
   stepOrder: number;
   sendHour: number | null;
   channel: Channel;
+  /** Where a chat or webhook goes; without it `default`. What reaches contacts has none. */
+  to: string[] | null;
   subject: string | null;
   /** The text, or an object with all fields of a message over its channel. */
   content: string | Record<string, unknown>;
@@ -3013,6 +3053,51 @@ export interface StepLog {
 /** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
 export interface StepLogList {
   data: StepLog[];
+  nextCursor: string | null;
+}
+
+/** What a line of a story tells of. */
+export type StoryKind = "change" | "enrollment" | "execution" | "message";
+
+/** One thing that happened to a contact, at the time when it began. */
+export interface StoryLine {
+  /** Of the message, the enrollment, the execution, or the entry of the audit log. */
+  id: Id;
+  kind: StoryKind;
+  at: Time;
+  /** When it ended; null while it goes on. */
+  endedAt: Time | null;
+  /** Its status; of a change, what was done: created, updated, deleted, address_removed. */
+  outcome: string;
+  /** Of a message: whether nobody knows yet if it arrived. */
+  inDoubt: boolean;
+  /** Why it failed, was skipped, ended or waits. */
+  why: string | null;
+  /** What it belongs to; null for a change. */
+  product: Product | null;
+  /** The name of the campaign, sequence or workflow, or the event's trigger. */
+  name: string | null;
+  channel: Channel | null;
+  recipient: string | null;
+  /** A message's subject, or its first words; null before it is rendered. */
+  words: string | null;
+  /** The node or step that sent the message. */
+  node: string | null;
+  runId: Id | null;
+  eventId: Id | null;
+  /** The execution or enrollment that the line tells of, or belongs to. */
+  executionId: Id | null;
+  /** The workflow or sequence of the execution. */
+  workflowId: Id | null;
+  /** Of a change: who made it. */
+  actor: string | null;
+  /** Of a change: the fields that were changed, never what they hold. */
+  fields: string[];
+}
+
+/** One page of a list: ask for the next page with `cursor=nextCursor`, until that is null. */
+export interface StoryLineList {
+  data: StoryLine[];
   nextCursor: string | null;
 }
 
@@ -3517,6 +3602,8 @@ export interface Operations {
       status?: ShownStatus | null;
       /** Only what is for this contact, or about it: its id or its externalId. */
       contactId?: string | null;
+      /** Part of the error's text: only what failed so. */
+      error?: string | null;
       /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
       createdAfter?: string | null;
       /** Only what was created before this time. */
@@ -4221,7 +4308,7 @@ export interface Operations {
       /** Only what was created before this time. */
       createdBefore?: string | null;
       trigger?: string | null;
-      channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | null;
+      channel?: "email" | "sms" | "whatsapp" | "push" | "voice" | "chat" | "webhook" | null;
       audience?: RuleAudience | null;
       enabled?: boolean | null;
     };
@@ -4383,13 +4470,16 @@ export interface Operations {
   /**
    * Store a file of any size: CSV with a header, or a JSON object on each line. Every line that is right is
    * stored, and every other is counted and told with its reason. The same file again makes nobody twice: a line
-   * is known by its `externalId`, or else by its e-mail address or phone number.
+   * is known by its `externalId`, or else by its e-mail address or phone number. A dry run checks every line,
+   * stores nothing, and answers the same.
    */
   "POST /v1/contacts/import": {
     path: {};
     query: {
       /** `column=field`, as in `Plan=attributes.plan`; may be repeated. */
       map?: string[] | null;
+      /** Only say what would be stored. */
+      dryRun?: boolean;
     };
     body: BodyInit;
     answer: Imported;
@@ -4411,6 +4501,26 @@ export interface Operations {
     query: {};
     body: undefined;
     answer: ContactExport;
+  };
+  /**
+   * What happened to a contact over all products, newest first, with why or why not. Messages, enrollments,
+   * executions, and changes of the contact: consent, suppressions, its erasure. Each stands at the time when it
+   * began, with its outcome and when it ended. A deleted contact is found by its id.
+   */
+  "GET /v1/contacts/{id}/story": {
+    path: { id: string };
+    query: {
+      /** How many at most. */
+      limit?: number;
+      /** `nextCursor` of the page before. */
+      cursor?: string | null;
+      /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
+      createdAfter?: string | null;
+      /** Only what was created before this time. */
+      createdBefore?: string | null;
+    };
+    body: undefined;
+    answer: StoryLineList;
   };
   /** One contact. */
   "GET /v1/contacts/{id}": {
@@ -4905,6 +5015,10 @@ export interface Operations {
       cursor?: string | null;
       /** The id of what it was done to. */
       subject?: Id | null;
+      /** What it was done to: `workflow`, `api_key`. */
+      subjectKind?: string | null;
+      /** A part of who did it: `user:ada@example.com`, `key:`. */
+      actor?: string | null;
       /** Only what was created at this time or later: ISO 8601; a date alone is its midnight in UTC. */
       createdAfter?: string | null;
       /** Only what was created before this time. */

@@ -13,6 +13,8 @@ export interface UploadOptions extends Options {
   columns?: Record<string, string>;
   /** What the file is; without, its name and type tell, and else it is CSV. */
   format?: "csv" | "ndjson";
+  /** Only say what would be stored. */
+  dryRun?: boolean;
   onProgress?: OnUpload;
 }
 

@@ -34,14 +34,23 @@ class ImportedFile:
 
 
 async def run_import(
-    engine: Engine, caller: Caller, path: Path, columns: Sequence[str], ndjson: bool, rejected: Path | None
+    engine: Engine,
+    caller: Caller,
+    path: Path,
+    columns: Sequence[str],
+    ndjson: bool,
+    rejected: Path | None,
+    *,
+    dry_run: bool = False,
 ) -> ImportedFile:
     """Import a file, show progress and write down rejected lines; return also what its columns became."""
     kind = FileFormat.NDJSON if ndjson or path.suffix.lower() in _NDJSON else FileFormat.CSV
     file = ContactFile(kind, read_columns(columns))
     with ExitStack() as stack:
         source, size = _open(stack, path)
-        watcher = Import(on_rejected=_writer(stack, rejected)) if rejected else Import()
+        watcher = Import(dry_run=dry_run)
+        if rejected:
+            watcher.on_rejected = _writer(stack, rejected)
         progress = stack.enter_context(_progress())
         task = progress.add_task("reading", total=size)
 
@@ -94,7 +103,8 @@ def print_report(imported: ImportedFile) -> None:
     """Say what became of the lines, and what is wrong with the first of those that were rejected."""
     report = imported.report
     counts = ", ".join(f"{count:,} {name}" for name, count in report.counts().items() if count or name == "created")
-    print_line(counts, style="red" if report.rejected else "green")
+    words = f"nothing is stored; it would be: {counts}" if report.dry_run else counts
+    print_line(words, style="red" if report.rejected else "green")
     own = [f"{column} → {field}" for column, field in imported.columns.items() if field.startswith("attributes.")]
     if own:
         print_line(f"attributes: {', '.join(own)}")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tidings.cli.contact_import import ImportedFile
     from tidings.views.contacts import Contact as ShownContact
     from tidings.views.contacts import ContactOutcome, ErasedAddress
+    from tidings.views.stories import StoryLine
 
 app = typer.Typer()
 Given = Annotated[
@@ -73,6 +74,28 @@ async def list_contacts(
 async def show(at: InWorkspace, contact: Contact) -> "ShownContact":
     """Show everything about a contact."""
     return await at.engine.contacts.get(at.workspace, contact)
+
+
+def _story_row(line: "StoryLine") -> dict[str, object]:
+    return {
+        "at": line.at,
+        "what": f"{line.product or ''} {line.kind}".strip(),
+        "name": line.name,
+        "channel": line.channel,
+        "outcome": "in doubt" if line.in_doubt else line.outcome,
+        "ended": None if line.ended_at == line.at else line.ended_at,
+        "words": line.words or ", ".join(line.fields) or None,
+        "why": line.why,
+        "by": line.actor,
+        "id": line.id,
+    }
+
+
+@command(app, shows=table("story", _story_row, empty="nothing has happened to this contact"))
+async def story(at: InWorkspace, contact: Contact, *, listed: Listed) -> "list[StoryLine]":
+    """Tell what happened to a contact over all products, newest first; a deleted one is found by its id."""
+    page = await at.engine.contacts.story(at.workspace, contact, limit=listed.limit, created=listed.created)
+    return page.items
 
 
 @command(app, shows=_print_changed, answers=lambda done: with_fields(done[0], change=done[1]))
@@ -170,6 +193,7 @@ async def import_contacts(
         Path | None,
         typer.Option(help="Write every rejected line's number and reason here, as CSV.", show_default=False),
     ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every line and store nothing.")] = False,
 ) -> "ImportedFile":
     """Store a file of contacts, safe to run again. Exits 1 if a line was rejected; the others are stored.
 
@@ -178,4 +202,4 @@ async def import_contacts(
     """
     from tidings.cli.contact_import import run_import
 
-    return await run_import(at.engine, at.by, file, columns or [], ndjson, rejected)
+    return await run_import(at.engine, at.by, file, columns or [], ndjson, rejected, dry_run=dry_run)

@@ -65,6 +65,9 @@ async def list_executions(
     contact: Annotated[
         str | None, typer.Option(help="Only for this contact: its id or external id.", show_default=False)
     ] = None,
+    error: Annotated[
+        str | None, typer.Option(help="Only what failed with this in its error.", show_default=False)
+    ] = None,
     listed: Listed,
 ) -> "list[Execution]":
     """List executions, newest first."""
@@ -73,6 +76,7 @@ async def list_executions(
         workflow=workflow,
         status=status,
         contact_id=contact,
+        error=error,
         limit=listed.limit,
         created=listed.created,
     )

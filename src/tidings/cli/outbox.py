@@ -12,12 +12,20 @@ from tidings.cli.options import Limit, Listed
 from tidings.cli.output import print_content, print_line, print_table, table
 from tidings.cli.resolution import OfItem
 from tidings.domain.flow.item import Channel, ItemStatus
+from tidings.views.outbox import NextStep
 
 if TYPE_CHECKING:
     from tidings.engine import Resolution
-    from tidings.views.outbox import Item, ItemDetail, ResolvedItems
+    from tidings.views.outbox import Evidence, Item, ItemDetail, ResolvedItems
 
 app = typer.Typer()
+
+NEXT = {
+    NextStep.REPEAT: "the call is repeated",
+    NextStep.LOOK_UP: "the provider is asked what became of it",
+    NextStep.GIVE_UP: "the item is given up",
+    NextStep.PERSON: "somebody decides, with tidings outbox resolve",
+}
 
 ItemId = Annotated[UUID, typer.Argument(help="The item's id.")]
 
@@ -75,8 +83,21 @@ async def in_doubt(at: InWorkspace, limit: Limit = 50) -> "list[Item]":
     return (await at.engine.outbox.list(at.workspace, OutboxFilter(in_doubt=True), limit=limit)).items
 
 
+def _say_evidence(known: "Evidence") -> None:
+    provider = f"a {known.provider_class} provider" if known.provider_class else "a provider that nobody serves"
+    last = f", the last at {known.last_called_at:%Y-%m-%d %H:%M:%S}Z" if known.last_called_at else ""
+    print_line(f"{known.calls} marked to {provider}{last}; the policy is {known.doubt_policy}")
+    if known.under_way:
+        print_line("the last has no answer yet: it is under way, or its worker is gone", style="yellow")
+    if known.next:
+        at = f" at {known.next_at:%Y-%m-%d %H:%M:%S}Z" if known.next_at else ""
+        print_line(f"next: {NEXT[known.next]}{at}", style="yellow")
+
+
 def _print(found: "ItemDetail") -> None:
     print_table("item", [_row(found)], empty="")
+    if found.evidence:
+        _say_evidence(found.evidence)
     print_content(found.payload or {})
     print_table(
         "attempts that did not succeed",

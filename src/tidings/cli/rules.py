@@ -72,12 +72,17 @@ def _step(step: Mapping[str, Any], rule: "ShownRule") -> dict[str, object]:
         "enabled": in_words(step["enabled"]),
         "message": content_cell({name: value for name, value in said.items() if value}),
         "when": _when(step),
-        "recipients": _recipients(step["recipientConfig"], rule),
+        "recipients": _recipients(step, rule),
         "id": step["id"],
     }
 
 
-def _recipients(config: Mapping[str, Any] | None, rule: "ShownRule") -> str:
+def _recipients(step: Mapping[str, Any], rule: "ShownRule") -> str:
+    from tidings.domain.channels import Channel
+
+    config, place = step["recipientConfig"], Channel(rule.channel).traits.default_recipient
+    if place:
+        return ", ".join(step.get("to") or [place])
     if config is None:
         return f"the {rule.audience}"
     people = {"includeLeadContact": "the lead", "includePartner": "the partner", "includeAgent": "the agent"}

@@ -11,7 +11,7 @@ from tidings.cli.given import read_content
 from tidings.cli.opened import Acting, InWorkspace
 from tidings.cli.options import Read, Sequence, named
 from tidings.cli.output import content_lines, print_line, print_table
-from tidings.domain.channels import CONTACT_CHANNELS, one_of
+from tidings.domain.channels import STEP_CHANNELS, one_of
 from tidings.domain.errors import InputInvalid
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ StepReference = Annotated[str, typer.Argument(metavar="STEP", help="The step's i
 Day = Annotated[int | None, typer.Option(help="Days after the enrollment, or the step before.", show_default=False)]
 Hour = Annotated[int | None, typer.Option(help="0 to 23; else the time of day of the enrollment.", show_default=False)]
 Order = Annotated[int | None, typer.Option(help="Its place among the steps; else the last.", show_default=False)]
-ChannelName = Annotated[str | None, typer.Option(help=f"{one_of(CONTACT_CHANNELS)}.", show_default=False)]
+ChannelName = Annotated[str | None, typer.Option(help=f"{one_of(STEP_CHANNELS)}.", show_default=False)]
+To = Annotated[
+    list[str] | None, typer.Option(help="Where a chat or webhook goes; else to default.", show_default=False)
+]
 Subject = Annotated[str | None, typer.Option(help="Of an e-mail, or a push message's title.", show_default=False)]
 _CONTENT_HELP = "What it says, or @FILE; an object has all fields of a message. Sees contact.*."
 Content = Annotated[str | None, typer.Option(help=_CONTENT_HELP, show_default=False), Read(read_content)]
@@ -44,6 +47,7 @@ def _row(step: "Step", whole: bool) -> dict[str, object]:
         "day": step.day_offset,
         "hour": "as enrolled" if step.send_hour is None else f"{step.send_hour}:00",
         "channel": step.channel,
+        "to": ", ".join(step.to or ()),
         "subject": step.subject,
         "content": lines_cell(_content(step, whole)),
         "may be late": step.max_lateness,
@@ -97,17 +101,18 @@ async def add(
     at: Acting,
     sequence: Sequence,
     day: Annotated[int, typer.Option(help="Days after the enrollment, or the step before.")],
-    channel: Annotated[str, typer.Option(help=f"{one_of(CONTACT_CHANNELS)}.")],
+    channel: Annotated[str, typer.Option(help=f"{one_of(STEP_CHANNELS)}.")],
     content: Annotated[str, typer.Option(help=_CONTENT_HELP), Read(read_content)],
     hour: Hour = None,
     order: Order = None,
+    to: To = None,
     subject: Subject = None,
     max_lateness: MaxLateness = None,
 ) -> "Step":
     """Write a new step into the draft."""
     given = _given(dayOffset=day, sendHour=hour, stepOrder=order, channel=channel, subject=subject, content=content)
     id = await find_sequence(at, sequence)
-    return await at.engine.sequences.add_step(at.by, id, given | _given(maxLateness=max_lateness))
+    return await at.engine.sequences.add_step(at.by, id, given | _given(maxLateness=max_lateness, to=to or None))
 
 
 @command(app, shows=_print_one)
@@ -119,6 +124,7 @@ async def change(
     hour: Hour = None,
     order: Order = None,
     channel: ChannelName = None,
+    to: To = None,
     subject: Subject = None,
     content: Content = None,
     max_lateness: MaxLateness = None,
@@ -126,7 +132,9 @@ async def change(
     """Change a step of the draft; what is published stays until the draft is published."""
     given = _given(dayOffset=day, sendHour=hour, stepOrder=order, channel=channel, subject=subject, content=content)
     id, step_id = await _find_step(at, sequence, step)
-    return await at.engine.sequences.update_step(at.by, id, step_id, given | _given(maxLateness=max_lateness))
+    return await at.engine.sequences.update_step(
+        at.by, id, step_id, given | _given(maxLateness=max_lateness, to=to or None)
+    )
 
 
 def _say_removed(step_id: UUID) -> None:

@@ -11,6 +11,7 @@ from tidings.client.transport import ApiRequest, Transport, path_to
 from tidings.views.contacts import Contact, ErasedAddress, Imported, UpsertedContact
 from tidings.views.outbox import ItemDetail as Item
 from tidings.views.pages import Everything
+from tidings.views.stories import StoryLine
 
 PATH = "/v1/contacts"
 PIECE = 262_144
@@ -70,17 +71,26 @@ class Contacts:
         return (await self._transport.ask(request, Everything[UpsertedContact])).items
 
     async def import_file(
-        self, file: File, *, columns: Mapping[str, str] | None = None, ndjson: bool = False, timeout: float = 3600.0
+        self,
+        file: File,
+        *,
+        columns: Mapping[str, str] | None = None,
+        ndjson: bool = False,
+        dry_run: bool = False,
+        timeout: float = 3600.0,
     ) -> Imported:
         """Store every valid line of a CSV or NDJSON file, and return what is wrong with the others.
 
-        `columns` says which column is which field. A file may be sent again as often as one likes: nobody is created
-        twice. A file that is a stream is sent once.
+        `columns` says which column is which field; a dry run stores nothing and says what it would. A file may be sent
+        again as often as one likes: nobody is created twice. A file that is a stream is sent once.
         """
         request = ApiRequest(
             "POST",
             f"{PATH}/import",
-            query={"map": [f"{column}={field}" for column, field in (columns or {}).items()]},
+            query={
+                "map": [f"{column}={field}" for column, field in (columns or {}).items()],
+                "dryRun": dry_run or None,
+            },
             headers={"content-type": "application/x-ndjson" if ndjson else "text/csv"},
             content=lambda: _content(file),
             timeout=timeout,
@@ -94,6 +104,14 @@ class Contacts:
         """Yield everything meant for a contact, newest first: by campaigns, sequences, workflows and events."""
         return pages(
             self._transport, path_to(PATH, id, "items"), {"limit": page_size}, Item, created_after, created_before
+        )
+
+    def story(
+        self, id: UUID | str, *, created_after: Time = None, created_before: Time = None, page_size: int = 50
+    ) -> AsyncIterator[StoryLine]:
+        """Yield what happened to a contact over all products, newest first; a deleted one is found by its id."""
+        return pages(
+            self._transport, path_to(PATH, id, "story"), {"limit": page_size}, StoryLine, created_after, created_before
         )
 
     def export(self, id: UUID | str) -> AsyncIterator[bytes]:

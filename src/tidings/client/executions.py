@@ -29,6 +29,7 @@ class Executions:
         workflow: UUID | str | None = None,
         status: str | None = None,
         contact_id: UUID | str | None = None,
+        error: str | None = None,
         created_after: Time = None,
         created_before: Time = None,
         page_size: int = 50,
@@ -38,6 +39,7 @@ class Executions:
             "workflow": None if workflow is None else str(workflow),
             "status": status,
             "contactId": None if contact_id is None else str(contact_id),
+            "error": error,
             "limit": page_size,
         }
         return pages(self._transport, PATH, query, Execution, created_after, created_before)

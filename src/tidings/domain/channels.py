@@ -262,6 +262,7 @@ class Channel(StrEnum):
             subject="title",
             text="body",
             wanted="give posts, each with a body and accounts: channels, users or chats",
+            address_name="place in a chat",
             default_recipient="default",
         ),
     )
@@ -272,6 +273,7 @@ class Channel(StrEnum):
             text_is_json=True,
             more=(ContentField("event", "What happened, as the receiver knows it: its type.", holds=Holds.LINE),),
             wanted="give posts, each with a body and accounts: https addresses, or default",
+            address_name="address for a webhook",
             default_recipient="default",
         ),
     )
@@ -296,7 +298,9 @@ class Channel(StrEnum):
 MESSAGE_CHANNELS = tuple(channel for channel in Channel if channel.traits.text)
 """What sends messages: workflows and campaigns may use them, and each needs a provider."""
 CONTACT_CHANNELS = tuple(channel for channel in Channel if channel.reaches_contacts)
-"""What reaches one person, who may refuse it: consent, suppressions, sequences and rules are about these."""
+"""What reaches one person, who may refuse it: consent, suppressions and segments are about these."""
+STEP_CHANNELS = tuple(channel for channel in Channel if channel.reaches_contacts or channel.traits.default_recipient)
+"""What steps of sequences and rules send over: to a person, or to where the step or the connection says."""
 CONTENT_FIELDS = {channel: channel.content_fields for channel in MESSAGE_CHANNELS}
 HTML_FIELDS = frozenset(field.name for channel in Channel for field in channel.fields if field.holds is Holds.HTML)
 """The templates in which what is filled in is escaped."""

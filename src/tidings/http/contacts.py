@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from tidings.domain.errors import FieldsInvalid, Problem
 from tidings.domain.people.contact_file import ContactFile, FileFormat, read_columns
 from tidings.domain.people.filter_expression import LONGEST, read_where
-from tidings.http.access import ContactKeeper, ContactReader, RequestContext, api_of
+from tidings.http.access import ContactKeeper, ContactReader, RequestContext, WorkReader, api_of
 from tidings.http.answers import JSON, answer
 from tidings.http.bodies import body_of, read_listed, read_object
 from tidings.http.contact_requests import GivenContact, GivenContacts, GivenErasure
@@ -20,10 +20,11 @@ from tidings.http.openapi import ContactPath, CreatedIn, Cursor, Limit, takes
 from tidings.http.resource import resource_router
 from tidings.http.view_schemas import reference
 from tidings.resources.contact_import import BATCH_BYTES
-from tidings.resources.contacts import MOST_CONTACTS, ContactFilter
+from tidings.resources.contacts import MOST_CONTACTS, ContactFilter, Import
 from tidings.views.contacts import Contact, ContactOutcome, ErasedAddress, Imported, UpsertedContact
 from tidings.views.exports import ContactExport
 from tidings.views.pages import Everything, Page
+from tidings.views.stories import StoryLine
 
 router = resource_router("Contacts")
 THE_CONTACT = {JSON: {"schema": reference(Contact)}}
@@ -121,15 +122,17 @@ async def import_contacts(
             alias="map", max_length=500, description="`column=field`, as in `Plan=attributes.plan`; may be repeated."
         ),
     ] = None,
+    dry_run: Annotated[bool, Query(alias="dryRun", description="Only say what would be stored.")] = False,
 ) -> Imported:
     """Store a file of any size: CSV with a header, or a JSON object on each line.
 
     Every line that is right is stored, and every other is counted and told with its reason. The same file again makes
-    nobody twice: a line is known by its `externalId`, or else by its e-mail address or phone number.
+    nobody twice: a line is known by its `externalId`, or else by its e-mail address or phone number. A dry run checks
+    every line, stores nothing, and answers the same.
     """
     file = ContactFile(_format(request), read_columns(columns or []))
     api_of(request).bodies.hold(request.scope, IMPORT_BYTES)
-    return await context.engine.contacts.import_file(context.caller, file, _pieces(request))
+    return await context.engine.contacts.import_file(context.caller, file, _pieces(request), Import(dry_run=dry_run))
 
 
 @router.post("/v1/contacts/erase", openapi_extra=takes(GivenErasure))
@@ -165,6 +168,18 @@ async def _timed(request: Request, context: RequestContext, pieces: AsyncIterato
             raise ConnectionAbortedError("the key was revoked while it read")
         give_time(request.scope)
         yield piece
+
+
+@router.get("/v1/contacts/{id:path}/story")
+async def tell_story(
+    context: WorkReader, created: CreatedIn, id: ContactPath, limit: Limit = 50, cursor: Cursor = None
+) -> Page[StoryLine]:
+    """What happened to a contact over all products, newest first, with why or why not.
+
+    Messages, enrollments, executions, and changes of the contact: consent, suppressions, its erasure. Each stands at
+    the time when it began, with its outcome and when it ended. A deleted contact is found by its id.
+    """
+    return await context.engine.contacts.story(context.workspace, id, limit=limit, created=created, cursor=cursor)
 
 
 @router.get("/v1/contacts/{id:path}")

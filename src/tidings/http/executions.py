@@ -52,11 +52,15 @@ def id_or_name(text: str | None) -> UUID | str | None:
 async def list_executions(
     context: WorkReader,
     created: CreatedIn,
+    *,
     limit: Limit = 50,
     cursor: Cursor = None,
     workflow: Annotated[str | None, Query(max_length=200, description="Name or id.")] = None,
     status: ShownStatus | None = None,
     contact_id: OfContact = None,
+    error: Annotated[
+        str | None, Query(min_length=1, max_length=2_000, description="Part of the error's text: only what failed so.")
+    ] = None,
 ) -> Page[Execution]:
     """The executions of the workspace, newest first."""
     return await context.engine.executions.list(
@@ -64,6 +68,7 @@ async def list_executions(
         workflow=id_or_name(workflow),
         status=status,
         contact_id=contact_id,
+        error=error,
         limit=limit,
         created=created,
         cursor=cursor,

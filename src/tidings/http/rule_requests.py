@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tidings.domain.people.contact import ADDRESS_FIELDS
-from tidings.http.channel_words import ContactChannel
+from tidings.http.channel_words import StepChannel
 from tidings.http.message_requests import GivenAttachment, GivenMessage
 from tidings.http.requests import Given, Json, example
 from tidings.views.events import EXAMPLE_DATA
@@ -42,11 +42,14 @@ class GivenRuleStep(Given):
     id: UUID | None = Field(None, description="Of a step that is there; a new one has none.")
     step_order: int | None = Field(None, ge=0, le=1_000_000, description="Then the older one goes first.")
     enabled: bool | None = None
-    channel: ContactChannel | None = Field(None, description="The rule's; it may be repeated.")
+    channel: StepChannel | None = Field(None, description="The rule's; it may be repeated.")
     template: GivenMessage
     delay: str | float | None = Field(None, description="An ISO 8601 duration, or seconds.")
     send_before: GivenMoment | None = None
     recipient_config: GivenRecipients | None = None
+    to: str | list[str] | None = Field(
+        None, description="Where a chat or webhook goes, one or several: an address, or a template; else `default`."
+    )
     max_attempts: int | None = Field(None, ge=1, le=20, description="5 unless given.")
     attachments: list[GivenAttachment] | None = Field(None, max_length=10)
     created_at: str | None = None
@@ -57,7 +60,7 @@ class GivenRule(Given):
 
     model_config = example(EXAMPLE_RULE)
     trigger: TriggerName
-    channel: ContactChannel
+    channel: StepChannel
     audience: RuleAudience
     enabled: bool = True
     steps: list[GivenRuleStep] = Field(default_factory=list, max_length=100)

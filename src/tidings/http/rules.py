@@ -9,7 +9,7 @@ from tidings.domain.workflows.known_names import names_of_rule
 from tidings.http.access import ContactReader, Definer, DefinitionReader
 from tidings.http.answers import answer, validated
 from tidings.http.bodies import body_of, read_object
-from tidings.http.channel_words import ContactChannel
+from tidings.http.channel_words import StepChannel
 from tidings.http.openapi import CreatedIn, Cursor, Limit, takes
 from tidings.http.preview_requests import GivenMessagePreview
 from tidings.http.resource import resource_router
@@ -38,7 +38,7 @@ async def create_rule(context: Definer, given: Annotated[dict[str, Any], Depends
 
 def asked_for(
     trigger: Word = None,
-    channel: ContactChannel | None = None,
+    channel: StepChannel | None = None,
     audience: RuleAudience | None = None,
     enabled: bool | None = None,
 ) -> RuleFilter:

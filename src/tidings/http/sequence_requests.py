@@ -1,11 +1,11 @@
 """The bodies of requests about sequences and their steps; domain/sequences/form.py reads them."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from tidings.domain.sequences.form import InFlightChoice
-from tidings.http.channel_words import ContactChannel
+from tidings.http.channel_words import StepChannel
 from tidings.http.message_requests import GivenMessage
 from tidings.http.requests import Given, Json, Name, example
 from tidings.views.sequences import SequenceStatus
@@ -21,7 +21,9 @@ EXAMPLE_STEP: Json = {
 }
 OffsetFromWord = Literal["enrollment", "previous"]
 OnStepFailureWord = Literal["continue", "stop"]
+_TO = "Where a chat or webhook goes, one or several: an address, or a template of `contact.*`; else `default`."
 _CONTENT = "What it says: a text, or an object with the fields of a message. Sees `contact.*`."
+Address = Annotated[str, Field(min_length=1)]
 Content = str | GivenMessage
 _ZONE = "`UTC`, the name of a zone such as `Europe/Berlin`, or `contact` for each contact's own."
 
@@ -35,7 +37,8 @@ class GivenStep(Given):
         None, ge=0, le=1_000_000, description="Its place among the steps; last if not given."
     )
     send_hour: int | None = Field(None, ge=0, le=23, description="If not given, the time of day of the enrollment.")
-    channel: ContactChannel
+    channel: StepChannel
+    to: Address | list[Address] | None = Field(None, description=_TO)
     subject: str | None = Field(None, description="Of an e-mail, or the title of a push message.")
     content: Content = Field(min_length=1, description=_CONTENT)
     max_lateness: str | float | None = Field(
@@ -50,7 +53,8 @@ class ChangedStep(Given):
     day_offset: int | None = Field(None, ge=0, le=3650)
     step_order: int | None = Field(None, ge=0, le=1_000_000)
     send_hour: int | None = Field(None, ge=0, le=23)
-    channel: ContactChannel | None = None
+    channel: StepChannel | None = None
+    to: Address | list[Address] | None = None
     subject: str | None = None
     content: Content | None = Field(None, min_length=1)
     max_lateness: str | float | None = None

@@ -206,17 +206,21 @@ class Access:
         caller: Caller,
         *,
         subject: UUID | None = None,
+        subject_kind: str | None = None,
+        actor: str | None = None,
         limit: int = 50,
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[AuditLine]:
-        """Return what was done in the caller's tenant, newest first."""
+        """Return what was done in the caller's tenant, newest first; `actor` is a part of who did it."""
         kernel, tenant, span = self._kernel, caller.workspace.tenant, newest_first(cursor, created)
         if subject is None:
-            of_tenant = partial(access.list_tenant_audit, tenant=tenant)
+            of_tenant = partial(access.list_tenant_audit, tenant=tenant, actor=actor, subject_kind=subject_kind)
             page = await newest_in_shards(kernel, kernel.every_shard(), of_tenant, span=span, limit=limit)
         else:
-            of_subject = partial(access.list_subject_audit, tenant=tenant, subject_id=subject)
+            of_subject = partial(
+                access.list_subject_audit, tenant=tenant, subject_id=subject, actor=actor, subject_kind=subject_kind
+            )
             page = await newest_in_shards(kernel, [kernel.shard_of(subject)], of_subject, span=span, limit=limit)
         return Page(await name_subjects(kernel, tenant, page.items), page.next_cursor)
 

@@ -21,7 +21,7 @@ from tidings.domain.people.contact_file import ContactFile, Line
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.phone_region import numbers_of
 from tidings.kernel.process.breaks import Breaks
-from tidings.resources.contact_store import upsert
+from tidings.resources.contact_store import foresee, upsert
 from tidings.views.contacts import Imported, RejectedLine, UpsertedContact
 from tidings.views.problems import ProblemPlace
 
@@ -56,8 +56,9 @@ class ImportReport:
 
 @dataclass(slots=True)
 class Import:
-    """One import under way: its report so far, and the callback that hears of it."""
+    """One import under way: its report so far, and the callback that hears of it. A dry run stores nothing."""
 
+    dry_run: bool = False
     on_progress: Callable[[ImportReport], None] = lambda _: None
     on_rejected: Callable[[RejectedLine], None] = lambda _: None
     report: ImportReport = field(default_factory=ImportReport)
@@ -68,18 +69,19 @@ class Import:
     ) -> Imported:
         """Read to the end; what was stored before it is stopped stays stored."""
         self._numbers = await numbers_of(kernel, workspace)
+        store = foresee if self.dry_run else upsert
         storing: asyncio.Task[list[UpsertedContact]] | None = None
         try:
             async for batch in self._batches(file, chunks):
                 await self._stored(storing)
-                storing = asyncio.create_task(upsert(kernel, workspace, batch))
+                storing = asyncio.create_task(store(kernel, workspace, batch))
             await self._stored(storing)
             storing = None
         finally:
             if storing is not None:
                 storing.cancel()
         self.on_progress(self.report)
-        return self.report.shown()
+        return msgspec.structs.replace(self.report.shown(), dry_run=self.dry_run)
 
     async def _stored(self, storing: "asyncio.Task[list[UpsertedContact]] | None") -> None:
         if storing is None:

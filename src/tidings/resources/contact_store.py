@@ -90,6 +90,17 @@ async def add(kernel: Kernel, caller: Caller, new: NewContact) -> bool:
     return await kernel.db.persist(add_contact, alone=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Contacts to be stored: what is given of each, and an id for it if it is new, by external id."""
+
+    named: Sequence[str]
+    """The external ids in the order of the contacts; one that occurs twice is there twice."""
+    changes: Mapping[str, ContactChange]
+    ids: Mapping[str, UUID]
+    now: datetime
+
+
 async def upsert(
     kernel: Kernel,
     workspace: Workspace,
@@ -104,10 +115,51 @@ async def upsert(
     without an external id is new. `ids` holds ids for new contacts that already have one, in the database they are
     copied from.
     """
+    batch = await _batch_of(kernel, workspace, changes, ids or {})
+    for change in batch.changes.values():
+        if change.no_suppressions:
+            await suppressions.lift(kernel, workspace, change, change.no_suppressions)
+    born = await suppressions.born_with(kernel, workspace, batch.changes)
+    stored = await _store(kernel, _shares(kernel, workspace, batch, born), and_then)
+    return [stored[external_id] for external_id in batch.named]
+
+
+async def foresee(kernel: Kernel, workspace: Workspace, changes: Sequence[ContactChange]) -> list[UpsertedContact]:
+    """Return what `upsert` would answer, and store nothing."""
+    batch = await _batch_of(kernel, workspace, changes, {})
+    found: dict[str, tuple[UUID, bool]] = {}
+    for of_shard in await asyncio.gather(
+        *(kernel.db.persist(partial(_compare, share), alone=True) for share in _shares(kernel, workspace, batch, {}))
+    ):
+        found |= of_shard
+    return [_foreseen(external_id, batch.ids[external_id], found.get(external_id)) for external_id in batch.named]
+
+
+async def _compare(share: StoredShare, tx: Tx) -> Mapping[str, tuple[UUID, bool]]:
+    return await contacts.compare_contacts(
+        tx,
+        shard=share.shard,
+        workspace=share.workspace,
+        external_ids=[*share.changes],
+        changes=[*share.changes.values()],
+    )
+
+
+def _foreseen(external_id: str, new: UUID, found: tuple[UUID, bool] | None) -> UpsertedContact:
+    if found is None:
+        return UpsertedContact(id=new, external_id=external_id, change=ContactOutcome.CREATED)
+    id, is_changed = found
+    change = ContactOutcome.UPDATED if is_changed else ContactOutcome.UNCHANGED
+    return UpsertedContact(id=id, external_id=external_id, change=change)
+
+
+async def _batch_of(
+    kernel: Kernel, workspace: Workspace, changes: Sequence[ContactChange], ids: Mapping[str, UUID]
+) -> _Batch:
     now = await kernel.clock.now()
     named: list[str] = []
     merged: dict[str, ContactChange] = {}
-    ids = dict(ids or {})
+    ids = dict(ids)
     breaks = Breaks()
     for change in changes:
         await breaks.take_if_due()
@@ -121,22 +173,11 @@ async def upsert(
     for external_id in merged.keys() - ids.keys():
         # Made once: after an unknown commit these ids tell which contacts this very call has inserted.
         ids[external_id] = kernel.new_id(contact_bucket(workspace, external_id), now)
-    for change in merged.values():
-        if change.no_suppressions:
-            await suppressions.lift(kernel, workspace, change, change.no_suppressions)
-    born = await suppressions.born_with(kernel, workspace, merged)
-    stored = await _store(kernel, _shares(kernel, workspace, merged, ids, born, now), and_then)
-    return [stored[external_id] for external_id in named]
+    return _Batch(named, merged, ids, now)
 
 
-def _shares(
-    kernel: Kernel,
-    workspace: Workspace,
-    changes: Mapping[str, ContactChange],
-    ids: Mapping[str, UUID],
-    born: Mapping[str, Entries],
-    now: datetime,
-) -> Sequence[StoredShare]:
+def _shares(kernel: Kernel, workspace: Workspace, batch: _Batch, born: Mapping[str, Entries]) -> Sequence[StoredShare]:
+    changes, ids, now = batch.changes, batch.ids, batch.now
     by_shard: dict[Shard, list[str]] = defaultdict(list)
     for external_id in sorted(changes):
         by_shard[kernel.shard_of(ids[external_id])].append(external_id)

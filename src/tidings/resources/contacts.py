@@ -34,12 +34,14 @@ from tidings.resources.contact_erasure import delete_contact
 from tidings.resources.contact_export import ContactExporter
 from tidings.resources.contact_import import Import, ImportReport
 from tidings.resources.contact_store import NewContact, StoredShare, change_share
+from tidings.resources.contact_story import ContactStory
 from tidings.resources.pages import newest_in_all_shards
 from tidings.storage import contacts
 from tidings.storage.acting import for_caller
 from tidings.storage.database import Tx
 from tidings.views.contacts import Contact, ContactOutcome, ErasedAddress, Imported, UpsertedContact
 from tidings.views.pages import Page
+from tidings.views.stories import StoryLine
 
 __all__ = ["ContactFilter", "Contacts", "Import", "ImportReport"]
 
@@ -129,9 +131,13 @@ class Contacts:
     async def import_file(
         self, caller: Caller, file: ContactFile, chunks: AsyncIterable[bytes], watcher: Import | None = None
     ) -> Imported:
-        """Store every valid line, a few thousand at a time, and report the problems of the others."""
+        """Store every valid line, a few thousand at a time, and report the problems of the others.
+
+        A watcher that is a dry run stores nothing and says what would be stored.
+        """
         report = await (watcher or Import()).run(self._kernel, caller.workspace, file, chunks)
-        await self._audit_many(caller, "imported", report.counts())
+        if not report.dry_run:
+            await self._audit_many(caller, "imported", report.counts())
         return report
 
     async def get(self, workspace: Workspace, contact: ContactReference) -> Contact:
@@ -186,6 +192,18 @@ class Contacts:
         """Return everything about a contact as one JSON document in pieces, or raise NotFound."""
         found = await self.get(caller.workspace, contact)
         return ContactExporter(self._kernel, caller).pieces(found)
+
+    async def story(
+        self,
+        workspace: Workspace,
+        contact: ContactReference,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        created: Created = ANY_TIME,
+        cursor: str | None = None,
+    ) -> Page[StoryLine]:
+        """Return what happened to a contact over all products, newest first; also to a deleted one, by its id."""
+        return await ContactStory(self._kernel).page(workspace, contact, limit, created, cursor)
 
     async def erase_address(
         self, caller: Caller, address: str, *, dry_run: bool = False, cursor: str | None = None

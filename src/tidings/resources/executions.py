@@ -143,31 +143,42 @@ class Executions:
         workflow: UUID | str | None = None,
         status: ShownStatus | None = None,
         contact_id: ContactReference | None = None,
+        error: str | None = None,
         limit: int = DEFAULT_LIMIT,
         created: Created = ANY_TIME,
         cursor: str | None = None,
     ) -> Page[Execution]:
-        """Return executions, newest first."""
+        """Return executions, newest first; with an error, a part of theirs, those that failed."""
+        if error is not None:
+            if status not in (None, ShownStatus.FAILED):
+                return Page(items=[])
+            status = ShownStatus.FAILED
+        list_in_shard = await self._listed(workspace, workflow, status, contact_id, error)
+        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
+
+    async def _listed(
+        self,
+        workspace: Workspace,
+        workflow: UUID | str | None,
+        status: ShownStatus | None,
+        contact_id: ContactReference | None,
+        error: str | None,
+    ) -> FindInShard:
+        """Return the statement whose index fits what is asked for."""
         if contact_id is not None:
-            of_contact = partial(
+            return partial(
                 executions.list_executions_of_contact,
                 contact_id=await find_contact(self._kernel, workspace, contact_id),
                 status=status,
                 workflow_id=await self._workflow_id(workspace, workflow),
+                error=error,
             )
-            return await self._page(workspace, of_contact, limit, newest_first(cursor, created))
         if status is ShownStatus.FAILED:
-            return await self.dead_letters(workspace, workflow=workflow, limit=limit, created=created, cursor=cursor)
+            return await self._failed(workspace, DeadLetterFilter(workflow, error))
         workflow_id = await self._workflow_id(workspace, workflow)
         if status is not None and not status.has_ended:
-            return await self._page(
-                workspace,
-                partial(executions.list_live_executions, status=status, workflow_id=workflow_id),
-                limit,
-                newest_first(cursor, created),
-            )
-        list_in_shard = partial(executions.list_executions, status=status, workflow_id=workflow_id)
-        return await self._page(workspace, list_in_shard, limit, newest_first(cursor, created))
+            return partial(executions.list_live_executions, status=status, workflow_id=workflow_id)
+        return partial(executions.list_executions, status=status, workflow_id=workflow_id)
 
     async def log(self, workspace: Workspace, id: UUID) -> Lines:
         """Return what each node did, in the order of time."""

@@ -20,6 +20,7 @@ from tidings.domain.timing import parse_duration
 from tidings.kernel.kernel import Kernel
 from tidings.kernel.manage.resolve import Resolution, check_note, resolve_item
 from tidings.kernel.people.references import find_contact
+from tidings.resources.evidence import evidence_about
 from tidings.resources.names import name_items
 from tidings.resources.pages import ListInShard, newest_in_all_shards
 from tidings.storage import items, observe
@@ -151,10 +152,12 @@ class Outbox:
             item = await items.show_outbox_item(tx, shard=shard, workspace=workspace, id=id)
             if item is None:
                 raise NotFound(f"there is no item {id}")
+            mark = await items.show_mark(tx, shard=shard, workspace=workspace, id=id)
             attempts = await observe.list_attempts(tx, shard=shard, item_id=id)
             history = await observe.list_audit(tx, shard=shard, subject_id=id)
         [named] = await name_items(self._kernel, workspace, [item])
-        return replace(named, failed_attempts=attempts, history=history)
+        known = replace(named, failed_attempts=attempts, history=history)
+        return replace(known, evidence=await evidence_about(self._kernel, known, mark)) if mark else known
 
     async def resolve(self, caller: Caller, id: UUID, outcome: Resolution, note: str) -> ItemDetail:
         """End the doubt about an item: it was sent, is to be sent again, or failed; the note says what proves it."""

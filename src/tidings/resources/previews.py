@@ -207,7 +207,9 @@ class MessagePreviews:
         """Return what the steps of a sequence's draft, or one of them by its order, say to a contact."""
         written = await self._sequences.read(workspace, id)
         steps = [await self._step(workspace, step) for step in written.steps]
-        drafts = [Draft(step.message_named(written.found.name), str(step.step_order)) for step in steps]
+        drafts = [
+            Draft(step.message_named(written.found.name), str(step.step_order), step.recipients) for step in steps
+        ]
         return await self._show(workspace, drafts, data, part, contact_id)
 
     async def rule(self, workspace: Workspace, id: UUID, data: Json, *, part: str | None = None) -> Shown:
@@ -217,7 +219,7 @@ class MessagePreviews:
         rule = read_rule(await self._linked(workspace, {**key, "steps": found.steps}), is_stored=True)
         person = data.get(str(rule.key.audience))
         addresses = addresses_of(person, rule.key.channel) if isinstance(person, Mapping) else []
-        drafts = [Draft(step.message, str(step.step_order), recipients=addresses) for step in rule.enabled_steps]
+        drafts = [Draft(step.message, str(step.step_order), step.addresses, addresses) for step in rule.enabled_steps]
         return await self._show(workspace, drafts, data, part, None)
 
     async def _linked(self, workspace: Workspace, given: Json) -> Json:

@@ -16,7 +16,7 @@ from tidings.domain.caller import Caller
 from tidings.domain.errors import NotFound
 from tidings.domain.flow.ids import Workspace, bucket_of_id
 from tidings.domain.flow.item import Channel
-from tidings.domain.flow.readiness import LIVE_FOR, find_route, is_printing
+from tidings.domain.flow.readiness import LIVE_FOR, every_of_kind, find_route, is_printing
 from tidings.domain.messages import did_you_mean, quoted
 from tidings.domain.rules.key import fallback_name
 from tidings.kernel.kernel import Kernel
@@ -172,7 +172,8 @@ class Providers:
 
 def _shown(name: str, facts: _Facts, now: datetime) -> ProviderStatus:
     routed = [one for one in facts.routes if one.provider == name]
-    serving = {one.id: one.serves[name] for one in facts.workers if name in one.serves}
+    names = [every_of_kind(name.partition("/")[0]), name] if "/" in name else [name]
+    serving = {one.id: one.serves[served] for served in names for one in facts.workers if served in one.serves}
     services = list(serving.values())
     held = [share for share in facts.shares if share.provider == name]
     limits = [share.provider_limit for share in held] + [one.limit for one in services if one.limit]
@@ -181,7 +182,7 @@ def _shown(name: str, facts: _Facts, now: datetime) -> ProviderStatus:
     return ProviderStatus(
         name=name,
         state=_state(bool(serving), _rests_until(rest, now)),
-        provider_class=services[0].provider_class if services else None,
+        provider_class=services[0].provider_class or None if services else None,
         channels=[*dict.fromkeys(one.channel for one in routed), *calls],
         routed_since=min((one.since for one in routed), default=None),
         printing=is_printing(name),

@@ -12,7 +12,7 @@ from typing import Literal
 from uuid import UUID
 
 from tidings.domain.caller import Caller
-from tidings.domain.channels import CONTACT_CHANNELS
+from tidings.domain.channels import STEP_CHANNELS
 from tidings.domain.content.linking import frozen_json
 from tidings.domain.errors import Conflict, DefinitionInvalid, InputInvalid, NotFound, Problem
 from tidings.domain.flow.ids import Workspace, bucket_of_id
@@ -56,7 +56,7 @@ class RuleFilter:
     def check(self) -> None:
         """Refuse a channel or an audience that no rule can have: the answer would always be empty."""
         for name, given, known in (
-            ("channel", self.channel, CONTACT_CHANNELS),
+            ("channel", self.channel, STEP_CHANNELS),
             ("audience", self.audience, RuleAudience),
         ):
             if given is not None and given not in [*known]:

@@ -249,7 +249,7 @@ class Templates:
         found = {
             one.id: TemplateUser(kind=TemplateUserKind.SEQUENCE, id=one.id, name=one.name)
             for one in await self._kernel.db.persist(look, alone=True)
-            if any(use.name in names for use in uses_in({"subject": one.subject, "content": one.content}))
+            if any(use.name in names for use in uses_in({"to": one.to, "subject": one.subject, "content": one.content}))
         }
         return [one for id, one in found.items() if id not in keeping]
 

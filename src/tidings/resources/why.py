@@ -11,6 +11,7 @@ from tidings.domain.flow.item import ItemStatus
 from tidings.domain.people.contact import LoadedContact, addresses_of, lack_of
 from tidings.domain.sequences.form import WAIT
 from tidings.domain.sequences.step_time import due_of, zone_of
+from tidings.kernel.flow.addressees import is_for_contact
 from tidings.resources.step_logs import status_of
 from tidings.storage.enrollments import StepItem
 from tidings.views.enrollments import Enrollment, EnrollmentStatus, Fate, StepFate, Why
@@ -112,9 +113,9 @@ def _happened(facts: WhyFacts, step: Send, index: int, items: Sequence[StepItem]
 
 def _in_the_way(facts: WhyFacts, step: Send) -> str | None:
     """Return what would keep the step from being sent if it were due now."""
-    if refused := facts.person.refusal(step.channel):
+    if is_for_contact(step) and (refused := facts.person.refusal(step.channel)):
         return f"it would be skipped: {refused}"
-    if not addresses_of(facts.person.data, step.channel):
+    if not step.to and not addresses_of(facts.person.data, step.channel):
         return f"it would be skipped: {lack_of(step.channel)}"
     if hints := _hints(facts, step):
         return f"it would fail: {hints}"

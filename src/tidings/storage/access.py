@@ -74,13 +74,23 @@ async def touch_key(tx: Tx, *, id: UUID, now: datetime, before: datetime) -> Non
 
 
 @_SQL.statement
-async def list_tenant_audit(tx: Tx, *, shard: Shard, tenant: str, span: Span, limit: int) -> list[AuditLine]:
+async def list_tenant_audit(
+    tx: Tx, *, shard: Shard, tenant: str, actor: str | None, subject_kind: str | None, span: Span, limit: int
+) -> list[AuditLine]:
     """One shard's audit entries of a tenant, newest first; without the names of subjects."""
 
 
 @_SQL.statement
 async def list_subject_audit(
-    tx: Tx, *, shard: Shard, tenant: str, subject_id: UUID, span: Span, limit: int
+    tx: Tx,
+    *,
+    shard: Shard,
+    tenant: str,
+    subject_id: UUID,
+    actor: str | None,
+    subject_kind: str | None,
+    span: Span,
+    limit: int,
 ) -> list[AuditLine]:
     """One shard's audit entries about one subject, newest first; without its name."""
 

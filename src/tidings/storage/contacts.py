@@ -89,18 +89,19 @@ async def change_contacts(
 ) -> list[Changed]:
     """Change the contacts that exist; the others are not in the answer."""
     # Each contact is in the answer as it was, and once more if it was changed.
-    rows = await tx.fetch(
-        _SQL["change_contacts"],
-        shard=shard,
-        **_of(workspace),
-        external_id=external_ids,
-        **_columns(changes),
-        **{f"no_{name}": [_joined(getattr(one, f"no_{name}")) for one in changes] for name in MERGED_FIELDS},
-        separator=SEPARATOR,
-        now=now,
-    )
+    given = _changing(workspace, external_ids, changes)
+    rows = await tx.fetch(_SQL["change_contacts"], shard=shard, **given, now=now)
     found = {row["id"]: Changed(**row) for row in rows}
     return [*found.values()]
+
+
+async def compare_contacts(
+    tx: Tx, *, shard: Shard, workspace: Workspace, external_ids: Sequence[str], changes: Sequence[ContactChange]
+) -> Mapping[str, tuple[UUID, bool]]:
+    """Return the ids of the contacts that exist, and whether they would be changed, by external id; writes nothing."""
+    given = _changing(workspace, external_ids, changes)
+    rows = await tx.fetch(_SQL["compare_contacts"], shard=shard, **given)
+    return {row["external_id"]: (row["id"], row["changed"]) for row in rows}
 
 
 @_SQL.statement
@@ -148,6 +149,19 @@ def _columns(changes: Sequence[ContactChange]) -> Mapping[str, object]:
     for name in MERGED_FIELDS:
         given[name] = [one or None for one in given[name]]
     return given
+
+
+def _changing(
+    workspace: Workspace, external_ids: Sequence[str], changes: Sequence[ContactChange]
+) -> Mapping[str, object]:
+    """The arrays of a batch that changes contacts, some of which may not exist."""
+    return {
+        **_of(workspace),
+        "external_id": external_ids,
+        **_columns(changes),
+        **{f"no_{name}": [_joined(getattr(one, f"no_{name}")) for one in changes] for name in MERGED_FIELDS},
+        "separator": SEPARATOR,
+    }
 
 
 def _of(workspace: Workspace) -> Mapping[str, str]:

@@ -116,6 +116,7 @@ async def list_executions_of_contact(
     contact_id: UUID,
     status: str | None,
     workflow_id: UUID | None,
+    error: str | None,
     span: Span,
     limit: int,
 ) -> list[FoundExecution]:

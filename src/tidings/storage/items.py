@@ -1,6 +1,9 @@
 """Items as people list and show them. Reached from resources/outbox.py. Never writes."""
 
+from datetime import datetime
 from uuid import UUID
+
+from msgspec import Struct
 
 from tidings.domain.flow.ids import Shard, Workspace
 from tidings.domain.paging import Span
@@ -11,9 +14,21 @@ from tidings.views.outbox import Item, ItemDetail
 _SQL = load("items")
 
 
+class Mark(Struct, frozen=True, kw_only=True):
+    """The last mark of an item: null once its call has been answered, and how many there ever were."""
+
+    marked_at: datetime | None
+    calls: int
+
+
 @_SQL.statement
 async def show_outbox_item(tx: Tx, *, shard: Shard, workspace: Workspace, id: UUID) -> ItemDetail | None:
     """One item with its payload, if there is one."""
+
+
+@_SQL.statement
+async def show_mark(tx: Tx, *, shard: Shard, workspace: Workspace, id: UUID) -> Mark | None:
+    """The last mark of one item, if there is one."""
 
 
 @_SQL.statement

@@ -351,6 +351,7 @@ create table sequence_steps (
     step_order   integer     not null,                         -- unique when it is published, not while it is edited
     send_hour    smallint,
     channel      text        not null,
+    "to"         text[],                                       -- where a chat or webhook goes; null: the contact, or default
     subject      text,
     content      jsonb       not null,                         -- a text, or an object with the fields of its channel
     max_lateness interval,
@@ -1079,11 +1080,11 @@ alter table routes add constraint routes_channel_check
 alter table campaigns add constraint campaigns_channel_check
     check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'social', 'chat', 'webhook'));
 alter table sequence_steps add constraint sequence_steps_channel_check
-    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice'));
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'chat', 'webhook'));
 alter table rules add constraint rules_channel_check
-    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice'));
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'chat', 'webhook'));
 alter table fallbacks add constraint fallbacks_channel_check
-    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice'));
+    check (channel in ('email', 'sms', 'whatsapp', 'push', 'voice', 'chat', 'webhook'));
 
 
 -- § Functions: what is computed alike in SQL and in Python

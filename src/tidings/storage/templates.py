@@ -50,6 +50,7 @@ class DraftContent(Struct, frozen=True):
     name: str
     subject: str | None
     content: object
+    to: Sequence[str] | None
 
 
 @_SQL.statement

@@ -82,6 +82,7 @@ class Imported(View, frozen=True, kw_only=True):
         Mapping[str, int], doc("Rejected lines by the field that was wrong; `line` when it was the line as a whole.")
     ] = {}
     rejected_lines: Annotated[list[RejectedLine], doc("The first 1,000 rejected lines.")] = []
+    dry_run: Annotated[bool, doc("Whether nothing was stored, and the counts say what would be.")] = False
 
     def counts(self) -> Mapping[str, int]:
         """Return the counts alone."""

@@ -45,6 +45,7 @@ class ChannelForm(View, frozen=True, kw_only=True):
     channel: ChannelName
     reaches_contacts: Annotated[bool, doc("Whether contacts have addresses for it.", example=True)]
     needs_to: Annotated[bool, doc("Whether a node must say whom it is for.", example=False)]
+    in_steps: Annotated[bool, doc("Whether rules and steps of sequences send over it.", example=True)]
     text: Annotated[str | None, doc("The field that holds what it says.", "body")]
     subject: Annotated[str | None, doc("The field above that, where the channel shows one.", "subject")] = None
     schema: Schema

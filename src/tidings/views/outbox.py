@@ -65,11 +65,46 @@ class Item(View, frozen=True, kw_only=True):
     finalized_at: Time | None = None
 
 
+class NextStep(StrEnum):
+    """What is done next about an item whose call was made, but has not come to an end."""
+
+    REPEAT = "repeat"
+    LOOK_UP = "lookUp"
+    GIVE_UP = "giveUp"
+    PERSON = "person"
+
+
+class Evidence(View, frozen=True, kw_only=True):
+    """What is known of the calls for an item, and what is done next about it."""
+
+    provider_class: Annotated[
+        str | None,
+        doc("What may be done after doubt: `keyed`, `resolvable` or `blind`; null while nobody serves it.", "blind"),
+    ] = None
+    doubt_policy: Annotated[
+        str, doc("What is done where nothing can tell whether a call arrived: `hold`, `resend` or `give_up`.", "hold")
+    ]
+    calls: Annotated[int, doc("The calls that were ever marked: each may have been made.", 1)]
+    last_called_at: Annotated[Time | None, doc("When the last of them was marked, as far as is known.")] = None
+    under_way: Annotated[
+        bool, doc("Whether the last of them has no answer yet: it is being made, or its worker is gone.")
+    ] = False
+    next: Annotated[
+        NextStep | None,
+        doc(
+            "What is done next: the call is repeated, the provider is asked, the item is given up, or a person "
+            "decides; null once the item is settled, and while a call is under way."
+        ),
+    ] = None
+    next_at: Annotated[Time | None, doc("When that is done; null where a person decides.")] = None
+
+
 class ItemDetail(Item, frozen=True, kw_only=True):
     """An item with what was sent, its failed attempts, and what people did about it."""
 
     payload: Annotated[Json | None, doc(example={"subject": "Spring is here", "body": "Good day."})] = None
     failed_attempts: Sequence[Attempt] = ()
+    evidence: Annotated[Evidence | None, doc("Null for an item that was never called for.")] = None
     history: Sequence[HistoryLine] = ()
 
 

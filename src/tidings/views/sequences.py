@@ -59,6 +59,10 @@ class Step(View, frozen=True, kw_only=True):
     step_order: Annotated[int, doc(example=2)]
     send_hour: Annotated[int | None, doc(example=9)] = None
     channel: ChannelName
+    to: Annotated[
+        several.Sequence[str] | None,
+        doc("Where a chat or webhook goes; without it `default`. What reaches contacts has none.", ["C0123456789"]),
+    ] = None
     subject: Annotated[str | None, doc(example="How is it going, {{ contact.name }}?")] = None
     content: Annotated[
         str | several.Mapping[str, Any],

@@ -55,6 +55,9 @@ DOCUMENTED = [
     DocumentedAnswer("PayloadTooLarge", error(413, "PayloadTooLarge"), Rejected("")),
     DocumentedAnswer("RateLimitExceeded", error(429, "RateLimitExceeded"), RetryLater("", uses_attempt=False)),
     DocumentedAnswer("a name that is taken", error(500, "InternalServerError"), Unknown),
+    DocumentedAnswer("a name that is taken, elsewhere", error(409, "RecordAlreadyExists"), Unknown),
+    DocumentedAnswer("any conflict", error(409, "Conflict"), Unknown),
+    DocumentedAnswer("a name that is taken, in words", error(400, "InvalidRequest", "Record already exists"), Unknown),
     DocumentedAnswer("UpstreamFailure", error(502, "UpstreamFailure"), Unknown),
     DocumentedAnswer("no uri", HttpReply(200, {}), Unknown),
 ]
@@ -172,6 +175,17 @@ async def test_the_account_itself_tells_whether_it_was_posted() -> None:
     assert MAKE("http://127.0.0.1:9", timedelta(seconds=1)).provider_class == Resolvable(
         authoritative=True, settle=timedelta(minutes=1)
     )
+
+
+async def test_a_look_up_whose_session_was_ended_begins_another_the_next_time() -> None:
+    async with scripted_server(LOGIN, error(400, "InvalidToken"), LOGIN, record("Good morning.")) as server:
+        provider = MAKE(server.url, timedelta(seconds=30))
+        asked = Doubtful("default", KEY, datetime.now(UTC), PLAIN)
+        evidence = [await provider.look_up(asked), await provider.look_up(asked)]
+        await provider.close()
+
+    assert isinstance(evidence[0], CannotTell)
+    assert evidence[1] == Found(URI)
 
 
 def test_the_name_of_a_post_is_a_time_and_the_key() -> None:

@@ -37,6 +37,7 @@ DOCUMENTED = [
     *documented(REFUSED, "access_denied", "accesslimited", "account_inactive", "app_access_restricted"),
     *documented(REFUSED, "as_user_not_supported", "deprecated_endpoint", "enterprise_is_restricted", "invalid_auth"),
     *documented(REFUSED, "is_bot", "metadata_must_be_sent_from_app", "method_deprecated", "missing_scope"),
+    *documented(REFUSED, "team_access_not_granted"),
     *documented(REFUSED, "not_allowed_token_type", "not_authed", "token_expired", "token_revoked"),
     *documented(REFUSED, "two_factor_setup_required", "unknown_method"),
     *documented(Rejected(""), "attachment_payload_limit_exceeded", "cannot_reply_to_message", "channel_not_found"),

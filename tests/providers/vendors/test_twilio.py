@@ -246,6 +246,16 @@ async def test_a_message_with_the_same_text_from_the_same_sender_is_found() -> N
     assert seen.headers["authorization"].startswith("Basic ")
 
 
+async def test_a_date_in_a_zone_that_is_not_told_is_one_in_utc() -> None:
+    old = record(sid="SM1", date_created=format_datetime((MARKED_AT - timedelta(minutes=2)).replace(tzinfo=None)))
+    new = record(date_created=format_datetime(MARKED_AT.replace(tzinfo=None)))
+
+    evidence, _ = await looked_up(SMS, PHONE, BODY, page(new, old))
+
+    assert str(old["date_created"]).endswith("-0000")
+    assert evidence == Found(SID)
+
+
 async def test_a_messaging_services_message_is_found_whoever_sends_it() -> None:
     make = maker("twilio", Channel.SMS, accountSid=ACCOUNT, authToken=TOKEN, **{"from": SERVICE})
     queued = record(messaging_service_sid=SERVICE, **{"from": None})

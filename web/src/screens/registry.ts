@@ -1,6 +1,6 @@
 /** Every screen, once: the router, the sidebar, the command palette and the `g` keys follow from this table. */
 import type { Permission } from "@tidings/client";
-import { Filter, House, type LucideIcon, Megaphone, Users, Workflow } from "lucide-react";
+import { Boxes, CalendarClock, CircleQuestionMark, Filter, Grid3x3, House, ListTree, type LucideIcon, Mails, Megaphone, OctagonAlert, Plug, Rocket, ScrollText, ServerCog, Users, UsersRound, Workflow, Zap } from "lucide-react";
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 import { text } from "../text";
 
@@ -39,6 +39,24 @@ export const SCREENS: readonly Screen[] = [
   screen("/workflows", text.workflows.title, () => import("./workflows"), { group: "build", icon: Workflow, key: "w", permission: "readDefinitions" }),
   screen("/workflows/:id/edit", text.workflows.title, () => import("./workflows/editor"), { permission: "readDefinitions" }),
   screen("/workflows/:id", text.workflows.title, () => import("./workflows/detail"), { permission: "readDefinitions" }),
+  screen("/sequences", text.sequences.title, () => import("./sequences"), { group: "build", icon: CalendarClock, key: "q", permission: "readDefinitions" }),
+  screen("/sequences/:id/steps/:step", text.sequences.title, () => import("./sequences/step"), { permission: "readDefinitions" }),
+  screen("/sequences/:id/enrollments/:enrollment", text.sequences.title, () => import("./sequences/enrollment"), { permission: "readWork" }),
+  screen("/sequences/:id", text.sequences.title, () => import("./sequences/detail"), { permission: "readDefinitions" }),
+  screen("/rules", text.rules.title, () => import("./rules"), { group: "build", icon: Grid3x3, key: "u", permission: "readDefinitions" }),
+  screen("/rules/:id", text.rules.title, () => import("./rules/rule"), { permission: "readDefinitions" }),
+  screen("/executions", text.executions.title, () => import("./executions"), { group: "watch", icon: ListTree, key: "e", permission: "readWork" }),
+  screen("/executions/:id", text.executions.title, () => import("./execution"), { permission: "readWork" }),
+  screen("/runs", text.runs.title, () => import("./runs"), { group: "watch", icon: Rocket, key: "r", permission: "readWork" }),
+  screen("/runs/:id", text.runs.title, () => import("./run"), { permission: "readWork" }),
+  screen("/outbox", text.messages.title, () => import("./messages"), { group: "watch", icon: Mails, key: "m", permission: "readWork" }),
+  screen("/outbox/:id", text.messages.title, () => import("./message"), { permission: "readWork" }),
+  screen("/in-doubt", text.inDoubt.title, () => import("./in-doubt"), { group: "watch", icon: CircleQuestionMark, key: "d", permission: "readWork" }),
+  screen("/errors", text.errors.title, () => import("./errors"), { group: "watch", icon: OctagonAlert, key: "x", permission: "readWork" }),
+  screen("/errors/:id", text.errors.title, () => import("./failure-group"), { permission: "readWork" }),
+  screen("/events", text.events.title, () => import("./events"), { group: "watch", icon: Zap, key: "v", permission: "readWork" }),
+  screen("/events/explain", text.events.explain, () => import("./events/explain"), { permission: "readWork" }),
+  screen("/events/:id", text.events.title, () => import("./events/event"), { permission: "readWork" }),
   screen("/campaigns", text.campaigns.title, () => import("./campaigns"), { group: "build", icon: Megaphone, key: "c", permission: "readDefinitions" }),
   screen("/campaigns/new", text.campaigns.create, () => import("./campaign"), { permission: "define" }),
   screen("/campaigns/:id", text.campaigns.title, () => import("./campaign"), { permission: "readDefinitions" }),
@@ -48,6 +66,17 @@ export const SCREENS: readonly Screen[] = [
   screen("/segments", text.segments.title, () => import("./segments"), { group: "people", icon: Filter, key: "g", permission: "readDefinitions" }),
   screen("/segments/new", text.segments.noName, () => import("./segment"), { permission: "define" }),
   screen("/segments/:id", text.segments.title, () => import("./segment"), { permission: "readDefinitions" }),
+  screen("/connections", text.connections.title, () => import("./connections"), { group: "settings", icon: Plug, key: "n", permission: "readDefinitions" }),
+  screen("/connections/new", text.connections.add, () => import("./connections/new"), { permission: "administer" }),
+  screen("/connections/:id/edit", text.connections.one, () => import("./connections/edit"), { permission: "administer" }),
+  screen("/connections/:id", text.connections.one, () => import("./connections/detail"), { permission: "readDefinitions" }),
+  screen("/people", text.people.title, () => import("./people"), { group: "settings", icon: UsersRound, key: "k", permission: "administer" }),
+  screen("/people/keys", text.apiKeys.title, () => import("./people/keys"), { permission: "administer" }),
+  screen("/people/:id", text.people.people, () => import("./people/detail"), { permission: "administer" }),
+  screen("/audit-log", text.audit.title, () => import("./audit"), { group: "settings", icon: ScrollText, key: "l", permission: "administer" }),
+  screen("/workers", text.workers.title, () => import("./workers"), { group: "settings", icon: ServerCog, key: "i", permission: "runWorkers" }),
+  screen("/workspaces", text.workspaces.title, () => import("./workspaces"), { group: "settings", icon: Boxes, key: "o", permission: "operateInstallation" }),
+  screen("/workspaces/:tenant/:workspace", text.workspaces.workspace, () => import("./workspaces/detail"), { permission: "operateInstallation" }),
   screen("/account", text.account.title, () => import("./account")),
 ];
 

@@ -15,7 +15,7 @@ export function PersonMenu() {
   const { signOut } = useSessionState();
   const [theme, setTheme] = useState(themeChosen);
   const trigger = (
-    <button type="button" className={styles.trigger} aria-label={`${text.shell.account}: ${name}`}>
+    <button type="button" className={styles.trigger}>
       <span className={styles.face} aria-hidden>
         {initials(name)}
       </span>

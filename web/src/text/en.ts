@@ -1,7 +1,9 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
 import { campaigns } from "./campaigns";
+import { events, message, rules, sequences } from "./flows";
 import { audience, contacts, importing, segments } from "./people";
-
+import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
+import { errors, executions, inDoubt, messages, runs, work } from "./work";
 import { graph, workflows } from "./workflows";
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
@@ -135,19 +137,36 @@ export const en = {
     resting: "Providers that rest",
     restingAbout: "They refused or were out of reach. Messages wait and go out by themselves.",
     until: "until",
-    waiting: "What nobody does",
+    waiting: "Held up",
     waitingAbout: "Work that waits for a provider or a worker that is not there.",
     allWell: "No provider rests, and nothing waits for one that is missing.",
     connections: "Connections",
     attention: "Needs attention",
   },
+  graph,
+  workflows,
+  message,
+  sequences,
+  rules,
+  events,
   campaigns,
   audience,
   contacts,
   importing,
   segments,
-  graph,
-  workflows,
+  work,
+  executions,
+  runs,
+  messages,
+  inDoubt,
+  errors,
+  roles,
+  connections,
+  people,
+  apiKeys,
+  audit,
+  workspaces,
+  workers,
   account: {
     title: "Your account",
     profile: "Profile",

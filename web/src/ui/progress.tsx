@@ -9,8 +9,16 @@ export interface Part {
   tone: Tone;
 }
 
+interface ProgressProps {
+  label: string;
+  total: number;
+  parts: readonly Part[];
+  /** Whether the numbers stand below, and not elsewhere. */
+  legend?: boolean;
+}
+
 /** How far something is: its parts beside each other in one bar, with their numbers below. */
-export function Progress({ label, total, parts }: { label: string; total: number; parts: readonly Part[] }) {
+export function Progress({ label, total, parts, legend = true }: ProgressProps) {
   const done = parts.reduce((sum, part) => sum + part.value, 0);
   return (
     <div className={styles.progress}>
@@ -30,14 +38,16 @@ export function Progress({ label, total, parts }: { label: string; total: number
           />
         ))}
       </div>
-      <ul className={styles.legend}>
-        {parts.map((part) => (
-          <li key={part.label}>
-            <span className={`${styles.dot ?? ""} ${statusStyles[part.tone] ?? ""}`} aria-hidden />
-            {part.label} <span className="numbers">{count(part.value)}</span>
-          </li>
-        ))}
-      </ul>
+      {legend && (
+        <ul className={styles.legend}>
+          {parts.map((part) => (
+            <li key={part.label}>
+              <span className={`${styles.dot ?? ""} ${statusStyles[part.tone] ?? ""}`} aria-hidden />
+              {part.label} <span className="numbers">{count(part.value)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 }

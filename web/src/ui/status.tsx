@@ -16,6 +16,9 @@ const TONES: Readonly<Record<string, Tone>> = {
   healthy: "good",
   ready: "good",
   running: "info",
+  processing: "info",
+  enqueued: "info",
+  locked: "info",
   queued: "info",
   pending: "info",
   waiting: "info",
@@ -30,6 +33,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   failed: "bad",
   error: "bad",
   deadLettered: "bad",
+  dead: "bad",
   inDoubt: "doubt",
 };
 

@@ -3,6 +3,7 @@
 Pure: takes an event's people as they were read, and returns those who cannot be reached with the reason.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
@@ -15,6 +16,7 @@ from tidings.views.rules import RuleAudience
 
 CONTACT_ID = "contactId"
 """The field by which one of an event's people says which contact they are."""
+_NAMES_PERSON = re.compile(rf"\{{\{{-?\s*({'|'.join(RuleAudience)})\s*[.\[]")
 _NOTHING: tuple[object, ...] = (None, "", [])
 
 
@@ -149,6 +151,17 @@ def resolve_recipients(
         if same is not None:
             seen.add(same)
     return distinct
+
+
+def named_recipient(
+    source: str, address: str, channel: Channel, people: Mapping[RuleAudience, EventPerson]
+) -> EventAddressee:
+    """Where a message goes that reaches no contact: a template of it may name a person who is one, and may refuse."""
+    named = _NAMES_PERSON.search(address)
+    person = people.get(RuleAudience(named[1])) if named else None
+    if person is None or person.contact_id is None:
+        return EventAddressee(source, address)
+    return EventAddressee(source, address, person.contact_id, person.refusal(channel))
 
 
 def _recognised(

@@ -4,16 +4,16 @@ Pure, so that explaining an event and sending one are the same decision. kernel/
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidings.domain.channels import CONTACT_CHANNELS, Channel
+from tidings.domain.channels import STEP_CHANNELS, Channel
 from tidings.domain.content.template import has_path
 from tidings.domain.errors import EventInvalid, Problem
-from tidings.domain.people.recipients import EventAddressee, Unreachable, resolve_recipients
+from tidings.domain.people.recipients import EventAddressee, Unreachable, named_recipient, resolve_recipients
 from tidings.domain.rules.event import IncomingEvent
 from tidings.domain.rules.key import RuleKey
-from tidings.domain.rules.rule import TIME, RuleDefinition, RuleStep
+from tidings.domain.rules.rule import TIME, RuleDefinition, RuleStep, to_name
 from tidings.domain.timing import parse_time
 from tidings.views.events import RouteOutcome as RouteOutcome  # noqa: PLC0414 – asked for with the routes
 from tidings.views.rules import RuleAudience
@@ -62,7 +62,7 @@ def keys_of(trigger: str, rules: Mapping[RuleKey, RuleDefinition], fallbacks: Co
     A trigger that no rule and no fallback knows has none.
     """
     known = {key for key in (*rules, *fallbacks) if key.trigger == trigger}
-    channels = [channel for channel in CONTACT_CHANNELS if any(key.channel is channel for key in known)]
+    channels = [channel for channel in STEP_CHANNELS if any(key.channel is channel for key in known)]
     audiences = [audience for audience in RuleAudience if any(key.audience is audience for key in known)]
     return [RuleKey(trigger, channel, audience) for audience in audiences for channel in channels]
 
@@ -78,10 +78,36 @@ class Intent:
 
 def intents_of(event: IncomingEvent, rule: RuleDefinition) -> list[Intent]:
     """The enabled steps of a rule in their order, each with its recipients."""
+    return [Intent(rule, step, _recipients_of(step, event, rule.key.audience)) for step in rule.enabled_steps]
+
+
+def _recipients_of(
+    step: RuleStep, event: IncomingEvent, audience: RuleAudience
+) -> Sequence[EventAddressee | Unreachable]:
+    if step.channel.reaches_contacts:
+        return resolve_recipients(step.recipients, audience, step.channel, event.people)
     return [
-        Intent(rule, step, resolve_recipients(step.recipients, rule.key.audience, step.channel, event.people))
-        for step in rule.enabled_steps
+        named_recipient(f"to[{place}]", source, step.channel, event.people)
+        for place, source in enumerate(step.addresses)
     ]
+
+
+def rendered_recipients(intent: Intent, fields: Mapping[str, str]) -> Sequence[EventAddressee | Unreachable]:
+    """Where a step goes once its addresses are rendered: nothing twice, and none that came out empty."""
+    if intent.step.channel.reaches_contacts:
+        return intent.recipients
+    found: dict[str, EventAddressee | Unreachable] = {}
+    for place, one in enumerate(intent.recipients):
+        address = fields.get(to_name(place), "").strip()
+        made = _addressed(one, address) if isinstance(one, EventAddressee) else one
+        found.setdefault(address.casefold(), made)
+    return [*found.values()]
+
+
+def _addressed(one: EventAddressee, address: str) -> EventAddressee | Unreachable:
+    if address:
+        return replace(one, address=address)
+    return Unreachable(one.source, f"{one.source} is empty for this event", contact_id=one.contact_id)
 
 
 def malformed_in(intents: Sequence[Intent]) -> list[Problem]:

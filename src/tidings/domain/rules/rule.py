@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from uuid import UUID
 
-from tidings.domain.channels import CONTACT_CHANNELS, Channel
+from tidings.domain.channels import STEP_CHANNELS, Channel
 from tidings.domain.content.linked import as_written
 from tidings.domain.content.linking import Frozen, frozen_in, linked, unlinked_fields
 from tidings.domain.content.message import MessageContent
@@ -39,7 +39,7 @@ _READ_ONLY = frozenset(
 """What an answer says and a body may repeat, so that what was read can be changed and written back."""
 _STEP_FIELDS = (
     *("id", "stepOrder", "enabled", "channel", "template", "delay", "sendBefore", "recipientConfig"),
-    *("maxAttempts", "attachments", "createdAt"),
+    *("to", "maxAttempts", "attachments", "createdAt"),
 )
 _CONFIG_FIELDS = ("includeLeadContact", "includePartner", "includeAgent", "customPhones", "customEmails")
 ATTACHMENTS = "attachments"
@@ -58,6 +58,8 @@ class RuleStep:
     step_order: int = 1
     enabled: bool = True
     recipients: RecipientConfig | None = None
+    to: Sequence[str] = ()
+    """Where it goes, over a channel that reaches no person; empty there is the connection's one place."""
     delay: timedelta = timedelta()
     before: timedelta | None = None
     """How long before `time` it is sent, instead of after a delay."""
@@ -74,12 +76,24 @@ class RuleStep:
     @cached_property
     def every_template(self) -> Mapping[str, str]:
         """What is rendered for one event: the message, and the time."""
-        return {**self.message.templates, **({TIME: self.time} if self.time else {})}
+        to = {to_name(place): source for place, source in enumerate(self.addresses)}
+        return {**self.message.templates, **to, **({TIME: self.time} if self.time else {})}
+
+    @property
+    def addresses(self) -> Sequence[str]:
+        """The templates of where it goes; nothing where it goes to people of the event."""
+        place = self.channel.traits.default_recipient
+        return self.to or ([place] if place else ())
 
     @property
     def retry(self) -> RetryPolicy:
         """Waits of 1, 2, 4, 8 … minutes, for as many attempts as the step allows."""
         return retry_policy(self.max_attempts)
+
+
+def to_name(place: int) -> str:
+    """The name under which one of the addresses of a step is rendered with its templates."""
+    return f"to.{place}"
 
 
 def retry_policy(max_attempts: int | None) -> RetryPolicy:
@@ -147,7 +161,8 @@ def keep_steps(
 
 
 def _says(step: RuleStep) -> RuleStep:
-    return replace(step, id=None, created_at=None, content=unlinked_fields(step.content))
+    to = tuple(map(as_written, step.to))
+    return replace(step, id=None, created_at=None, to=to, content=unlinked_fields(step.content))
 
 
 def step_to_json(step: RuleStep) -> dict[str, object]:
@@ -159,6 +174,7 @@ def step_to_json(step: RuleStep) -> dict[str, object]:
         "enabled": step.enabled,
         "template": {name: one for name, one in written.items() if name != ATTACHMENTS},
         "recipientConfig": None if step.recipients is None else _config_to_json(step.recipients),
+        **({"to": [as_written(one) for one in step.to]} if step.to else {}),
         "delay": _duration_to_json(step.delay),
         "sendBefore": None
         if step.before is None
@@ -212,8 +228,8 @@ class _RuleReader(ContentReader):
         except ValueError as error:
             self.add("trigger", str(error))
         channel, audience = raw.get("channel"), raw.get("audience")
-        if channel not in CONTACT_CHANNELS:
-            self.add("channel", f"{unfit(channel, 'is not a channel')}: use one of {', '.join(CONTACT_CHANNELS)}")
+        if channel not in STEP_CHANNELS:
+            self.add("channel", f"{unfit(channel, 'is not a channel')}: use one of {', '.join(STEP_CHANNELS)}")
             channel = Channel.EMAIL
         if audience not in list(RuleAudience):
             self.add("audience", f"{unfit(audience, 'is no audience')}: use one of {', '.join(RuleAudience)}")
@@ -244,6 +260,7 @@ class _RuleReader(ContentReader):
             number + 1 if order is None else int(order),
             self.flag(raw, "enabled", True, place),
             self.config(self.get(raw, "recipientConfig"), channel, f"{place}.recipientConfig"),
+            self.to(raw.get("to"), channel, place),
             delay,
             before,
             time,
@@ -268,6 +285,8 @@ class _RuleReader(ContentReader):
             self.add(place, f"{quoted(raw)} is not an object with some of {', '.join(_CONFIG_FIELDS)}")
             return None
         self.known_fields(raw, _CONFIG_FIELDS, place)
+        if not channel.reaches_contacts and any(raw.values()):
+            self.add(place, f"a message over {channel} goes to no person: name where it goes in `to`")
         self.check_reachable(raw, channel, place)
         return RecipientConfig(
             self.flag(raw, "includeLeadContact", False, place),
@@ -276,6 +295,16 @@ class _RuleReader(ContentReader):
             self.custom(raw, "customPhones", read_phone, place),
             self.custom(raw, "customEmails", read_email, place),
         )
+
+    def to(self, raw: object, channel: Channel, place: str) -> Sequence[str]:
+        """Where a message goes that reaches no person of the event."""
+        if raw in (None, [], ()):
+            return ()
+        if channel.reaches_contacts:
+            remedy = f"use recipientConfig.{own}" if (own := channel.traits.own_addresses) else "leave it out"
+            self.add(f"{place}.to", f"a message over {channel} goes to people; {remedy}")
+            return ()
+        return self.recipients(raw, channel, place)
 
     def check_reachable(self, raw: Raw, channel: Channel, place: str) -> None:
         """Refuse addresses that the step's channel cannot write to: they would be ignored silently."""

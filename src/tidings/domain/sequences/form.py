@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import msgspec
 
-from tidings.domain.channels import CONTACT_CHANNELS, Channel
+from tidings.domain.channels import STEP_CHANNELS, Channel
 from tidings.domain.content.message import MessageContent
 from tidings.domain.content.template import required_variables, walk_variables
 from tidings.domain.errors import DefinitionInvalid, Problem, TemplateInvalid
@@ -70,6 +70,14 @@ class SequenceStep(msgspec.Struct, frozen=True, rename="camel"):
     subject: str | None
     content: str | Mapping[str, object]
     max_lateness: timedelta | None
+    to: Sequence[str] | None = None
+    """Where it goes, over a channel that reaches no contact; None there is the connection's one place."""
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Whom its message is for, as a node of the graph says it; empty is the contact."""
+        place = self.channel.traits.default_recipient
+        return tuple(self.to or ([place] if place else ()))
 
     @property
     def lateness(self) -> str | None:
@@ -237,9 +245,10 @@ class SequenceForm(ContentReader):
         lateness = self.lateness(self.get(raw, "maxLateness"), below(place, "maxLateness"))
         channel = self.channel(raw.get("channel"), below(place, "channel"))
         subject, content = self.texts(raw, channel, place)
+        to = self.to(raw.get("to"), channel, place)
         if self.found > found or channel is None:
             return None
-        return SequenceStep(id, day, order, hour, channel, subject, content, lateness)
+        return SequenceStep(id, day, order, hour, channel, subject, content, lateness, to)
 
     def times(self, raw: Raw, place: str) -> tuple[int, int, int | None]:
         """On which day, in which place, at which hour."""
@@ -263,10 +272,22 @@ class SequenceForm(ContentReader):
 
     def channel(self, raw: object, place: str) -> Channel | None:
         """How the message reaches the contact."""
-        if isinstance(raw, str) and raw in CONTACT_CHANNELS:
+        if isinstance(raw, str) and raw in STEP_CHANNELS:
             return Channel(raw)
-        self.add(place, f"{unfit(raw, 'is not a channel')}: use one of {', '.join(CONTACT_CHANNELS)}")
+        self.add(place, f"{unfit(raw, 'is not a channel')}: use one of {', '.join(STEP_CHANNELS)}")
         return None
+
+    def to(self, raw: object, channel: Channel | None, place: str) -> Sequence[str] | None:
+        """Where a message goes that reaches no contact: what it names is of the contact, like what it says."""
+        if raw is None or channel is None:
+            return None
+        if channel.reaches_contacts:
+            self.add(below(place, "to"), f"a message over {channel} goes to the contact; leave it out")
+            return None
+        given = self.recipients(raw, channel, place)
+        for one in given:
+            self.check_variables(one, below(place, "to"))
+        return list(given)
 
     def texts(self, raw: Raw, channel: Channel | None, place: str) -> tuple[str | None, str | Mapping[str, object]]:
         """What the message says: a text with a subject, or an object with the fields of its channel."""
@@ -367,7 +388,7 @@ def _nodes(settings: SequenceSettings, step: SequenceStep, name: str | None) -> 
     send = Send(
         step.id,
         step.channel,
-        (),
+        step.recipients,
         message.content,
         retry=RULE,
         on_failure=OnFailure.ABORT if stops else OnFailure.CONTINUE,

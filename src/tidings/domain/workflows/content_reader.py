@@ -33,12 +33,12 @@ class ContentReader(Reader):
             return ()
         given = [raw] if isinstance(raw, str) else raw
         if not isinstance(given, Sequence) or not given or not all(isinstance(one, str) and one for one in given):
-            self.add(f"{place}.to", "name at least one recipient: an address, or a template such as {{ email }}")
+            self.add(below(place, "to"), "name at least one recipient: an address, or a template such as {{ email }}")
             return ()
         for one in given:
-            self.check_template(str(one), f"{place}.to", html=False)
+            self.check_template(str(one), below(place, "to"), html=False)
             if channel is Channel.WEBHOOK:
-                self.check_webhook(str(one), f"{place}.to")
+                self.check_webhook(str(one), below(place, "to"))
         return tuple(str(one) for one in given)
 
     def check_webhook(self, to: str, place: str) -> None:

@@ -8,7 +8,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-from tidings.domain.channels import LAYOUT, MESSAGE_CHANNELS, SENDER, Channel, ContentField, FieldKind, Holds
+from tidings.domain.channels import (
+    LAYOUT,
+    MESSAGE_CHANNELS,
+    SENDER,
+    STEP_CHANNELS,
+    Channel,
+    ContentField,
+    FieldKind,
+    Holds,
+)
 from tidings.domain.comparison import WITHOUT_VALUE, Op
 from tidings.domain.flow.graph import NodeType
 from tidings.domain.names import LONGEST_NAME
@@ -265,6 +274,7 @@ def _channel_form(channel: Channel) -> ChannelForm:
         channel=channel,
         reaches_contacts=channel.reaches_contacts,
         needs_to=_needs_to(channel),
+        in_steps=channel in STEP_CHANNELS,
         text=traits.text,
         subject=traits.subject,
         schema=content_form(channel),

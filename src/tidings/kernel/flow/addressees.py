@@ -48,6 +48,11 @@ def addressees_of(
     return named if person is None else _known(node, named, person)
 
 
+def is_for_contact(node: Send) -> bool:
+    """Whether a send is for the contact that its execution walks for: by leaving its recipient out, or by naming it."""
+    return not node.to or any(map(_NAMES_CONTACT.search, node.to))
+
+
 def spelled(channel: Channel, address: str) -> str:
     """An address in one spelling: a phone number as E.164 writes it; what is none is left to the provider."""
     if channel.traits.own_addresses != "customPhones":

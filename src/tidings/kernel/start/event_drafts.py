@@ -18,7 +18,7 @@ from tidings.domain.flow.item import ItemStatus, Payload
 from tidings.domain.people.recipients import EventAddressee, Unreachable
 from tidings.domain.rules.event import IncomingEvent
 from tidings.domain.rules.key import RuleKey, fallback_name
-from tidings.domain.rules.routing import FALLBACK_ACTION, Intent, fallback_payload, timing_of
+from tidings.domain.rules.routing import FALLBACK_ACTION, Intent, fallback_payload, rendered_recipients, timing_of
 from tidings.domain.rules.rule import RuleStep
 from tidings.domain.storable import storable
 from tidings.kernel.kernel import Kernel
@@ -107,7 +107,8 @@ def _drafts(
             contact_id=one.contact_id,
         )
 
-    return [draft(ordinal, one) for ordinal, one in enumerate(intent.recipients)]
+    whom = rendered_recipients(intent, result.fields) if isinstance(result, Rendered) else intent.recipients
+    return [draft(ordinal, one) for ordinal, one in enumerate(whom)]
 
 
 def _route(kernel: Kernel, workspace: Workspace, channel: Channel) -> tuple[SendingRoute | None, str | None]:

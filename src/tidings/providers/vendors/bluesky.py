@@ -1,8 +1,9 @@
 """Posts to a Bluesky account (AT Protocol): resolvable, since a post has a name that is made of our key.
 
 The account's server is asked for the record of that name, and it alone keeps it: what it does not have was not posted.
-A record of a name that is taken is refused (createRecord), so that even a first request which arrives late makes no
-second post. createdAt is the moment of the call: that of the item's owner may lie days before, and feeds are in order.
+A record of a name that is taken is refused (createRecord: a 500 of Bluesky's servers, a 409 of others), so that even a
+first request which arrives late makes no second post; such a refusal is doubt, which a look-up ends. createdAt is the
+moment of the call: that of the item's owner may lie days before, and feeds are in order.
 """
 
 from base64 import urlsafe_b64decode
@@ -95,6 +96,8 @@ class Bluesky:
             return Unavailable(answer.reason(words), is_refused=True)
         if answer.status == 429:
             return RetryLater(answer.reason(words), answer.delay or _until_reset(answer), uses_attempt=False)
+        if answer.status == 409 or "already" in words.lower():
+            return Unknown(answer.reason(words))  # the name is taken: by an earlier request of ours, as a look-up shows
         return judge_refusal(answer, words if name else None)
 
     async def look_up(self, item: Doubtful, calls: VendorCalls, until: float) -> Evidence:
@@ -106,7 +109,11 @@ class Bluesky:
         url = f"{self._xrpc}/com.atproto.repo.getRecord?{urlencode(asked)}"
         request = HttpRequest("GET", url, [("Authorization", f"Bearer {token.text}")])
         answer = await calls.call(request, item.workspace, until, _always)
-        return _evidence(answer, item) if isinstance(answer, VendorAnswer) else CannotTell(_words_of(answer))
+        if not isinstance(answer, VendorAnswer):
+            return CannotTell(_words_of(answer))
+        if answer.fields.get("error") in _ENDED:
+            self._sessions.forget()  # the next look-up begins another
+        return _evidence(answer, item)
 
     async def _session(self, workspace: Workspace, calls: VendorCalls, until: float) -> AccessToken | Outcome:
         return await self._sessions.get(lambda: self._begin_session(workspace, calls, until))
@@ -211,5 +218,6 @@ KIND = ProviderKind(
     follows=(
         FollowedDocument("AT Protocol lexicons: com.atproto.repo and server, app.bsky.feed.post", date(2026, 11, 18)),
         FollowedDocument("Bluesky documentation: rate limits, posts and rich text", date(2026, 11, 18)),
+        FollowedDocument("bluesky-social/atproto #3718 and #4728: a name that is taken", date(2026, 11, 18)),
     ),
 )

@@ -48,6 +48,7 @@ _OUR_TROUBLE = frozenset(
         "method_deprecated",
         "not_allowed_token_type",
         "not_authed",
+        "team_access_not_granted",
         "token_expired",
         "token_revoked",
         "two_factor_setup_required",

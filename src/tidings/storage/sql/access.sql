@@ -62,6 +62,8 @@ select {audit_columns}
   from audit_log
  where shard = :shard and tenant_id = :tenant and subject_kind <> 'job'
    and id >= :since and id < :before
+   and (:actor::text is null or strpos(lower(actor), lower(:actor)) > 0)
+   and (:subject_kind::text is null or subject_kind = :subject_kind)
  order by id desc
  limit :limit;
 
@@ -76,6 +78,8 @@ with told as materialized (
 select id, workspace, subject_kind, subject_id, event, actor, detail, at
   from told
  where id >= :since and id < :before
+   and (:actor::text is null or strpos(lower(actor), lower(:actor)) > 0)
+   and (:subject_kind::text is null or subject_kind = :subject_kind)
  order by id desc
  limit :limit;
 

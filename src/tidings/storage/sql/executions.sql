@@ -52,6 +52,7 @@ select {execution_columns}, {execution_columns_in_queue}, e.error, e.error_node
    and (e.contact_id, e.id) >= (:contact_id, :since) and (e.contact_id, e.id) < (:contact_id, :before)
    and (:status::text is null or shown_status(e.status, q.stop, coalesce(e.started_at, q.started_at)) = :status)
    and (:workflow_id::uuid is null or e.workflow_id is not distinct from :workflow_id)
+   and (:error::text is null or position(lower(:error) in lower(e.error)) > 0)
  order by e.contact_id desc, e.id desc
  limit :limit;
 

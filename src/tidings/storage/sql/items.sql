@@ -29,6 +29,12 @@ select {item_columns}, payload
   from outbox o
  where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace;
 
+-- name: show_mark
+-- The last mark of an item of a workspace: one that stands has no answer yet.
+select marked_at, marked_attempt as calls
+  from outbox
+ where shard = :shard and id = :id and tenant_id = :tenant and workspace_id = :workspace;
+
 -- name: list_outbox
 -- One shard's items of a workspace, newest first.
 select {item_columns}

@@ -46,7 +46,7 @@ select w.id
 
 -- name: list_steps
 -- The steps of drafts, in their order, by sequence. A node is named by its step's id, so that is a string here.
-select sequence_id, id::text as id, day_offset, step_order, send_hour, channel, subject, content, max_lateness
+select sequence_id, id::text as id, day_offset, step_order, send_hour, channel, subject, content, max_lateness, "to"
   from sequence_steps
  where sequence_id = any(:ids::uuid[])
  order by sequence_id, step_order, sequence_steps.id;
@@ -55,16 +55,16 @@ select sequence_id, id::text as id, day_offset, step_order, send_hour, channel, 
 -- Writes one step of a draft.
 insert into sequence_steps (
     sequence_id, id, tenant_id, workspace_id, day_offset, step_order, send_hour, channel, subject, content, max_lateness,
-    created_at
+    "to", created_at
 )
 values (
     :sequence_id, :id, :tenant, :workspace, :day_offset, :step_order, :send_hour, :channel, :subject,
-    :content::jsonb,    :max_lateness, :now
+    :content::jsonb,    :max_lateness, :to::text[], :now
 )
     on conflict (sequence_id, id) do update
    set day_offset = excluded.day_offset, step_order = excluded.step_order, send_hour = excluded.send_hour,
        channel = excluded.channel, subject = excluded.subject, content = excluded.content,
-       max_lateness = excluded.max_lateness;
+       max_lateness = excluded.max_lateness, "to" = excluded."to";
 
 -- name: remove_step
 -- Takes one step out of a draft; published versions keep it.

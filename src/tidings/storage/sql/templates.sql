@@ -92,11 +92,11 @@ select 'rule', r.id, r.trigger || '/' || r.channel || '/' || r.audience,
 
 -- name: list_drafts_with_words
 -- The sequences whose drafts have steps with one of these words in them, wherever that is.
-select w.id, w.name, s.subject, s.content
+select w.id, w.name, s.subject, s.content, s."to"
   from sequence_steps s
   join workflows w on w.id = s.sequence_id
  where s.tenant_id = :tenant and s.workspace_id = :workspace and w.deleted_at is null
-   and exists (select 1 from unnest(:words::text[]) as t(word) where strpos(concat_ws(' ', s.subject, s.content::text), t.word) > 0)
+   and exists (select 1 from unnest(:words::text[]) as t(word) where strpos(concat_ws(' ', s.subject, s.content::text, s."to"::text), t.word) > 0)
  order by w.name, s.step_order;
 
 -- name: list_rendering_templates

@@ -35,18 +35,18 @@ function figuresOf(overview: Overview, today: string): Figure[] {
   const since = `since=${encodeURIComponent(today)}`;
   const isLate = overview.lagSeconds >= LATE_SECONDS;
   return [
-    { name: text.home.sent, value: count(overview.sentToday), href: `/executions?${since}` },
+    { name: text.home.sent, value: count(overview.sentToday), href: `/outbox?status=sent&createdAfter=${encodeURIComponent(today)}` },
     { name: text.home.failed, value: count(overview.failedToday), href: `/errors?${since}`, look: overview.failedToday ? "bad" : undefined },
     { name: text.home.inDoubt, value: count(overview.inDoubt), href: "/in-doubt", look: overview.inDoubt ? "doubt" : undefined },
-    { name: text.home.queued, value: count(overview.queued), href: "/executions?status=active" },
+    { name: text.home.queued, value: count(overview.queued), href: "/outbox?status=queued" },
     {
       name: text.home.lag,
       value: overview.lagSeconds < 1 ? text.home.onTime : duration(overview.lagSeconds),
-      href: "/executions?status=active",
+      href: "/outbox?status=queued",
       about: text.home.lagAbout,
       look: isLate ? "warn" : undefined,
     },
-    { name: text.home.executions, value: count(overview.executionsOpen), href: "/executions?status=active" },
+    { name: text.home.executions, value: count(overview.executionsOpen), href: "/executions?status=processing" },
     { name: text.home.runs, value: count(overview.runsOpen), href: "/runs?status=running" },
   ];
 }

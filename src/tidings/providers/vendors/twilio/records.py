@@ -9,7 +9,7 @@ messages of trial accounts): a person decides about what has no match after an h
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -85,6 +85,7 @@ class Records:
 def made_at(record: Record) -> datetime | None:
     """Return when a record was made; None where it does not say."""
     try:
-        return parsedate_to_datetime(str(record.get("date_created")))
+        at = parsedate_to_datetime(str(record.get("date_created")))
     except ValueError:
         return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)  # -0000, which a date without a zone is read as

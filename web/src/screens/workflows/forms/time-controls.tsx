@@ -15,19 +15,23 @@ const WRITTEN = "written";
 /** A number and its unit, or ISO 8601 for what has several. */
 export function DurationControl({ value, onChange, label }: ControlProps) {
   const { canEdit } = usePartForm();
-  const amount = amountIn(textOf(value));
-  const [isWritten, setWritten] = useState(textOf(value) !== "" && !amount);
-  const options = [...UNITS.map((unit) => ({ value: unit, label: words.units[unit] ?? unit })), { value: WRITTEN, label: words.written }];
-  const choose = (unit: string) => {
-    setWritten(unit === WRITTEN);
-    if (unit !== WRITTEN) onChange(durationOf({ count: amount?.count ?? 1, unit: unit as Unit }));
+  const [unit, setUnit] = useState<Unit>("days");
+  const isEmpty = textOf(value) === "";
+  const amount = isEmpty ? { count: 1, unit } : amountIn(textOf(value));
+  const [isWritten, setWritten] = useState(!amount);
+  const options = [...UNITS.map((one) => ({ value: one, label: words.units[one] ?? one })), { value: WRITTEN, label: words.written }];
+  const choose = (chosen: string) => {
+    setWritten(chosen === WRITTEN);
+    if (chosen === WRITTEN) return;
+    setUnit(chosen as Unit);
+    if (!isEmpty) onChange(durationOf({ count: amount?.count ?? 1, unit: chosen as Unit }));
   };
   return (
     <div className={styles.amount}>
       {isWritten || !amount ? (
         <TextInput value={textOf(value)} onChange={onChange} readOnly={!canEdit} mono placeholder="P1DT2H" />
       ) : (
-        <TextInput type="number" min={0} step="any" value={amount.count} readOnly={!canEdit} onChange={(typed) => onChange(durationOf({ count: Math.max(0, Number(typed)), unit: amount.unit }))} />
+        <TextInput type="number" min={0} step="any" value={isEmpty ? "" : amount.count} readOnly={!canEdit} onChange={(typed) => onChange(typed === "" ? undefined : durationOf({ count: Math.max(0, Number(typed)), unit: amount.unit }))} />
       )}
       <Select id={undefined} aria-label={`${label}: ${words.unit}`} value={isWritten || !amount ? WRITTEN : amount.unit} options={options} disabled={!canEdit} onChange={choose} />
     </div>

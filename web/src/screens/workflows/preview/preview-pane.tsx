@@ -1,5 +1,4 @@
-import { useEffect, useMemo, useState } from "react";
-import { asProblem } from "../../../api/problem";
+import { useMemo, useState } from "react";
 import type { JsonObject } from "../../../parts/graph/definition";
 import type { GraphNode } from "../../../parts/graph/graph";
 import { text } from "../../../text";
@@ -7,15 +6,15 @@ import { CodeEditor } from "../../../ui/code-editor";
 import { Button } from "../../../ui/button";
 import { Field } from "../../../ui/field";
 import { Select } from "../../../ui/select";
-import { type Preview, previewUnsaved, type Unsaved } from "../api";
+import type { Unsaved } from "../api";
 import { useEditing } from "../editor/editing";
 import { filledIn, type SampleState } from "../editor/sample";
 import { ContactChoice } from "./contact-choice";
 import { MessagePreview } from "./message-preview";
 import styles from "./preview.module.css";
+import { usePreviews } from "./use-previews";
 
 const words = text.workflows.preview;
-const PAUSE_MS = 350;
 
 /** What a node would send to the chosen contact, or with the sample data, as it is written now. */
 export function PreviewPane({ node }: { node: GraphNode }) {
@@ -81,30 +80,4 @@ export function unsavedOf(node: GraphNode, sample: Pick<SampleState, "kind" | "d
 
 function camelCase(name: string): string {
   return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
-/** The preview of what was written a moment ago; the last one stays until the next is there. */
-function usePreviews(unsaved: Unsaved | undefined): { previews: readonly Preview[] | null; problem: string | null } {
-  const [answer, setAnswer] = useState<{ previews: readonly Preview[] | null; problem: string | null }>({ previews: null, problem: null });
-  const key = JSON.stringify(unsaved);
-  useEffect(() => {
-    if (!key) return;
-    const stop = new AbortController();
-    const timer = setTimeout(() => {
-      previewUnsaved(JSON.parse(key) as Unsaved, stop.signal).then(
-        ({ data }) => setAnswer({ previews: data, problem: null }),
-        (error: unknown) => !stop.signal.aborted && setAnswer(({ previews }) => ({ previews, problem: wordsOf(error) })),
-      );
-    }, PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [key]);
-  return unsaved ? answer : { previews: null, problem: null };
-}
-
-function wordsOf(error: unknown): string {
-  const problem = asProblem(error);
-  return problem.errors.length ? problem.errors.map((one) => `${one.place}: ${one.message}`).join("; ") : problem.detail;
 }
