@@ -29,8 +29,8 @@ interface Check {
 /** Everything that is to be known before a campaign is sent, and whether something keeps it from that. */
 export function useReadiness(campaign: Campaign, draft: Draft, { checks: validated, isRight }: Checks, isChanged: boolean): Readiness {
   const counted = useCampaignCount(draft, isRight).data;
-  const mayAdminister = useMay("administer");
-  const { data: connections } = useRead("GET /v1/connections", {}, { enabled: mayAdminister });
+  const mayRead = useMay("readDefinitions");
+  const { data: connections } = useRead("GET /v1/connections", {}, { enabled: mayRead });
   const over = overWords(connections?.data ?? [], draft.channel);
   const checks = [
     ...messageChecks(validated),
