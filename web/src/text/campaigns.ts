@@ -1,4 +1,4 @@
-/** The texts about campaigns, and what they are written with: templates and senders. */
+/** The texts about campaigns. */
 
 const plural = (count: number, one: string, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
@@ -31,7 +31,6 @@ export const campaigns = {
   previewFor: "Shown for",
   nothingToShow: "Write something, and it shows here.",
   errors: "To correct",
-  sendTo: "Who gets it",
   when: "When",
   now: "As soon as you send it",
   later: "At a time",
@@ -68,7 +67,6 @@ export const campaigns = {
     connectionHidden: "Over the provider that your administrator has set up",
     notReady: (channel: string) => `No provider is set up for ${channel}: ask whoever administers Tidings to add a connection`,
     unsaved: "There are changes that are not saved",
-    sentBefore: "This version was sent before: sending it again for the same time changes nothing",
   },
   deploy: "Send …",
   deployTitle: (count: number) => `Send to ${plural(count, "person", "people")}?`,
@@ -119,68 +117,4 @@ export const campaigns = {
     skipped: "Show who was left out, and why",
     export: "Download all of them",
   },
-};
-
-export const templates = {
-  title: "Templates",
-  create: "New template",
-  empty: "No templates yet",
-  emptyAbout: "A layout wraps your e-mails, a block is written once and used in many messages. Change it in one place.",
-  kind: "Kind",
-  kinds: { layout: "Layout", partial: "Block" },
-  kindAbout: {
-    layout: "Wraps the HTML of a message, which goes where {{ content }} stands.",
-    partial: "Is printed inside messages by {% render 'name' %}.",
-  },
-  format: "Format",
-  formats: { html: "HTML", text: "Plain text" },
-  columns: { name: "Name", kind: "Kind", description: "What it is for", version: "Version", changed: "Changed" },
-  name: "Name",
-  nameHint: "Lower-case letters and digits, with dashes between them. It stays as it is.",
-  description: "What it is for",
-  text: "Text",
-  untitled: "New template",
-  save: "Save as a new version",
-  version: (number: number) => `Version ${number}`,
-  tabs: { write: "Write", versions: "Versions", users: "Used by" },
-  preview: "Preview",
-  previewAbout: "As it is written now. What only a message knows is shown as it is written.",
-  content: "Here goes the message.",
-  versionsAbout: "What is sent already keeps its version. Campaigns take the newest when they are sent.",
-  by: "By",
-  at: "Saved",
-  use: "Take this text",
-  taken: (number: number) => `The text of version ${number} is in the editor: save it to make it the newest`,
-  users: "What uses it",
-  noUsers: "Nothing uses it yet",
-  noUsersAbout: "Name it in a message, and it shows here.",
-  userKinds: { campaign: "Campaign", rule: "Rule", sequence: "Sequence", template: "Template", workflow: "Workflow" },
-  keeps: "Keeps version",
-  newest: "newest",
-  delete: "Delete",
-  deleteTitle: "Delete this template",
-  deleteAbout: "A template that something uses is refused.",
-  deleted: "The template was deleted",
-  starters: {
-    layout: '<!doctype html>\n<html>\n  <body style="margin: 0; padding: 24px; font-family: sans-serif">\n    {{ content }}\n  </body>\n</html>\n',
-    partial: "<p>Kind regards,<br>your team</p>\n",
-  },
-};
-
-export const senders = {
-  title: "Senders",
-  create: "Add a sender",
-  empty: "No senders yet",
-  emptyAbout: "A sender is whom messages are from: a name and addresses. Without one, messages are from what the connection says.",
-  columns: { name: "Name", displayName: "Shown as", email: "E-mail", numbers: "Numbers", defaultFor: "Default for" },
-  name: "Name",
-  nameHint: "What messages call it: lower-case letters and digits, with dashes between them. It stays as it is.",
-  fields: { displayName: "Shown as", email: "E-mail address", replyTo: "Answers go to", sms: "SMS", whatsapp: "WhatsApp", voice: "Voice call" },
-  hints: { displayName: "What an inbox shows", sms: "A number, a short code, or up to 11 letters and digits", whatsapp: "A phone number", voice: "A phone number" },
-  defaultFor: "Messages that name nobody are from it",
-  edit: "Change a sender",
-  delete: "Delete",
-  deleteTitle: "Delete this sender",
-  deleteAbout: "A sender that something names is refused.",
-  deleted: "The sender was deleted",
 };

@@ -1,6 +1,6 @@
 /** Every English text of the page: one section for each screen, in the order of the sidebar. */
+import { campaigns } from "./campaigns";
 import { events, message, rules, sequences } from "./flows";
-import { campaigns, senders, templates } from "./campaigns";
 import { audience, contacts, importing, segments } from "./people";
 import { apiKeys, audit, connections, people, roles, workers, workspaces } from "./settings";
 import { errors, executions, inDoubt, messages, runs, work } from "./work";
@@ -150,8 +150,6 @@ export const en = {
   rules,
   events,
   campaigns,
-  templates,
-  senders,
   audience,
   contacts,
   importing,

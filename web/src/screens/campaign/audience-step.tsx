@@ -10,8 +10,8 @@ import type { StepProps } from "./step";
 import { useCampaignCount } from "./use-campaign-count";
 
 /** Who gets it, counted while it is chosen. */
-export function AudienceStep({ draft, change, mayDefine, checks, problem }: StepProps & { problem: unknown }) {
-  const found = useCampaignCount(draft);
+export function AudienceStep({ draft, change, mayDefine, checks, isRight, problem }: StepProps & { problem: unknown }) {
+  const found = useCampaignCount(draft, isRight);
   const said = checks?.errors.filter((one) => one.place.startsWith("audience")).map((one) => one.message);
   const audience = audienceOf(draft.audience);
   return (

@@ -9,6 +9,7 @@ import { text } from "../../text";
 import styles from "./campaign.module.css";
 import { type Draft, reachesPeople } from "./draft";
 import { useCampaignCount } from "./use-campaign-count";
+import type { Checks } from "./use-checks";
 
 const words = text.campaigns.checks;
 
@@ -26,10 +27,10 @@ interface Check {
 }
 
 /** Everything that is to be known before a campaign is sent, and whether something keeps it from that. */
-export function useReadiness(campaign: Campaign, draft: Draft, validated: Validated | undefined, isChanged: boolean): Readiness {
-  const counted = useCampaignCount(draft).data;
-  const mayAdminister = useMay("administer");
-  const { data: connections } = useRead("GET /v1/connections", {}, { enabled: mayAdminister });
+export function useReadiness(campaign: Campaign, draft: Draft, { checks: validated, isRight }: Checks, isChanged: boolean): Readiness {
+  const counted = useCampaignCount(draft, isRight).data;
+  const mayRead = useMay("readDefinitions");
+  const { data: connections } = useRead("GET /v1/connections", {}, { enabled: mayRead });
   const over = overWords(connections?.data ?? [], draft.channel);
   const checks = [
     ...messageChecks(validated),

@@ -34,7 +34,7 @@ export function Editor({ campaign, types }: { campaign: Campaign | null; types: 
   const [step, setStep] = useQueryValue("step", "write");
   const [, navigate] = useLocation();
   const mayDefine = useMay("define");
-  const checks = useChecks(draft);
+  const { checks, isRight } = useChecks(draft);
   const change = (some: Partial<Draft>) => setDraft((now) => ({ ...now, ...some }));
   const isChanged = !campaign || !isSame(draft, draftFrom(campaign));
   useWarning(isChanged && mayDefine);
@@ -52,7 +52,7 @@ export function Editor({ campaign, types }: { campaign: Campaign | null; types: 
     if (saved && !campaign) navigate(`/campaigns/${saved.id}?step=${next}`, { replace: true });
     else setStep(next);
   });
-  const props = { draft, change, mayDefine, checks };
+  const props = { draft, change, mayDefine, checks, isRight };
   const tabs = [
     { value: "write", label: words.steps.write, content: <WriteStep {...props} types={types} isNew={!campaign} problem={problem} /> },
     ...(reachesPeople(draft.channel) ? [{ value: "audience", label: words.steps.audience, content: <AudienceStep {...props} problem={problem} /> }] : []),

@@ -66,7 +66,7 @@ function Pace({ run, perMinute }: { run: Run; perMinute: number | null }) {
   return (
     <>
       {perMinute !== null && perMinute > 0 && <span className="numbers">{words.rate(perMinute)}</span>}
-      {left !== null && !run.paused && <span className="numbers">{words.left(duration(left))}</span>}
+      {left !== null && left >= 2 && !run.paused && <span className="numbers">{words.left(duration(left))}</span>}
     </>
   );
 }

@@ -26,10 +26,10 @@ interface SendStepProps extends StepProps {
 
 /** When and how fast, a test, what is missing, and the button that sends. */
 export function SendStep(props: SendStepProps) {
-  const { campaign, draft, isChanged, checks } = props;
+  const { campaign, draft, isChanged } = props;
   const mayOperate = useMay("operate");
   const [asking, setAsking] = useState(false);
-  const readiness = useReadiness(campaign, draft, checks, isChanged);
+  const readiness = useReadiness(campaign, draft, props, isChanged);
   return (
     <Split
       sideWidth={420}

@@ -1,10 +1,9 @@
-import type { Validated } from "@tidings/client";
 import type { Draft } from "./draft";
+import type { Checks } from "./use-checks";
 
 /** What every step of a campaign is given. */
-export interface StepProps {
+export interface StepProps extends Checks {
   draft: Draft;
   change: (some: Partial<Draft>) => void;
   mayDefine: boolean;
-  checks: Validated | undefined;
 }

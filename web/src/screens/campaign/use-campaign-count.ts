@@ -3,7 +3,7 @@ import { useCount } from "../../parts/audience/use-count";
 import { type Draft, reachesPeople } from "./draft";
 
 /** How many a draft would reach, and how many lack what its message prints. */
-export function useCampaignCount({ audience, channel, content }: Draft) {
+export function useCampaignCount({ audience, channel, content }: Draft, isRight: boolean) {
   const isToPeople = reachesPeople(channel);
-  return useCount(isToPeople ? audienceOf(audience) : null, { ...(isToPeople ? { channel: channel as "email" } : {}), content, sample: 8 });
+  return useCount(isToPeople ? audienceOf(audience) : null, { ...(isToPeople ? { channel: channel as "email" } : {}), ...(isRight ? { content } : {}), sample: 8 });
 }

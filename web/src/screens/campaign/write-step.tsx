@@ -31,7 +31,7 @@ interface WriteStepProps extends StepProps {
 
 /** What the campaign says, beside how a reader sees it. */
 export function WriteStep(props: WriteStepProps) {
-  const { draft, change, mayDefine, isNew, problem } = props;
+  const { draft, change, mayDefine, isNew, isRight, problem } = props;
   return (
     <Split
       sideWidth={560}
@@ -48,7 +48,7 @@ export function WriteStep(props: WriteStepProps) {
           {reachesPeople(draft.channel) ? <Message key={draft.channel} {...props} /> : <Posts key={draft.channel} {...props} />}
         </div>
       }
-      side={<PreviewPane draft={draft} />}
+      side={<PreviewPane draft={draft} isRight={isRight} />}
     />
   );
 }
@@ -98,11 +98,11 @@ function Posts({ draft, change, mayDefine, checks }: WriteStepProps) {
 }
 
 /** The message for somebody who is there: the newest contact until another is chosen. */
-function PreviewPane({ draft }: { draft: Draft }) {
+function PreviewPane({ draft, isRight }: { draft: Draft; isRight: boolean }) {
   const [chosen, setChosen] = useState<{ id: string; label: string } | null>(null);
   const first = useRead("GET /v1/contacts", { query: { limit: 1 } }).data?.data[0];
   const contact = chosen ?? (first ? { id: first.id, label: first.name ?? first.externalId } : null);
-  const { data, error } = usePreview(draft, contact?.id ?? null);
+  const { data, error } = usePreview(draft, contact?.id ?? null, isRight);
   return (
     <Section title={words.preview}>
       <div className={styles.preview} aria-live="polite">
