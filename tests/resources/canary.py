@@ -52,7 +52,7 @@ async def found_in_tables(sql: Sql, needles: tuple[str, ...]) -> dict[str, str]:
     """Every column of every table that holds any of it, by the catalog, with an example; bytes are looked into."""
     found: dict[str, str] = {}
     for schema, table, column, is_bytes in await sql.fetch(COLUMNS):
-        text = f"encode({column}, 'escape')" if is_bytes else f"{column}::text"
+        text = f"""encode("{column}", 'escape')""" if is_bytes else f'"{column}"::text'
         query = f"select {text} from {schema}.{table} where lower({text}) like any($1) limit 1"
         example = await sql.fetchval(query, [f"%{needle}%" for needle in needles])
         if example is not None:

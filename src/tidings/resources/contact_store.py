@@ -91,7 +91,7 @@ async def add(kernel: Kernel, caller: Caller, new: NewContact) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class _Upsert:
     """Contacts to be stored: what is given of each, and an id for it if it is new, by external id."""
 
     named: Sequence[str]
@@ -155,7 +155,7 @@ def _foreseen(external_id: str, new: UUID, found: tuple[UUID, bool] | None) -> U
 
 async def _batch_of(
     kernel: Kernel, workspace: Workspace, changes: Sequence[ContactChange], ids: Mapping[str, UUID]
-) -> _Batch:
+) -> _Upsert:
     now = await kernel.clock.now()
     named: list[str] = []
     merged: dict[str, ContactChange] = {}
@@ -173,10 +173,10 @@ async def _batch_of(
     for external_id in merged.keys() - ids.keys():
         # Made once: after an unknown commit these ids tell which contacts this very call has inserted.
         ids[external_id] = kernel.new_id(contact_bucket(workspace, external_id), now)
-    return _Batch(named, merged, ids, now)
+    return _Upsert(named, merged, ids, now)
 
 
-def _shares(kernel: Kernel, workspace: Workspace, batch: _Batch, born: Mapping[str, Entries]) -> Sequence[StoredShare]:
+def _shares(kernel: Kernel, workspace: Workspace, batch: _Upsert, born: Mapping[str, Entries]) -> Sequence[StoredShare]:
     changes, ids, now = batch.changes, batch.ids, batch.now
     by_shard: dict[Shard, list[str]] = defaultdict(list)
     for external_id in sorted(changes):

@@ -77,7 +77,7 @@ def _of_node(id: str, node: Raw) -> Iterator[Variable]:
     root = f"vars.{id}" if _PLAIN.fullmatch(id) else f'vars["{id}"]'
     if kind in (NodeType.FUNCTION, NodeType.BRANCH):
         yield Variable(name=root, origin="node", node=id)
-    elif kind in CONTENT_FIELDS:
+    elif isinstance(kind, str) and kind in CONTENT_FIELDS:
         yield from (Variable(name=f"{root}.{name}", origin="node", node=id) for name in OF_A_SEND)
 
 
