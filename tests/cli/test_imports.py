@@ -38,9 +38,10 @@ HEAVY = SERVERS | {"cryptography", "httpx2", "httpcore2", "liquid", "structlog",
 ENGINES = {"asyncpg", "tidings.engine", "tidings.wiring", "uvloop"}
 GROUPS_MODULES = {f"tidings.cli.{ELSEWHERE.get(name, (name.replace('-', '_'),))[0]}" for name in GROUPS}
 WORKERS = {"tidings.kernel.flow.executions", "tidings.kernel.flow.jobs", "tidings.kernel.campaigns.rollup"}
-MOST_OF_OURS = 195
-MOST_MODULES = 510
-"""Some more than `workflows list` imports on Python 3.11: 188 of ours, 490 in all."""
+OTHER_RESOURCE = re.compile(r"tidings\.resources\.(?!every|pages|workflows|versions_in_flight)\w+")
+MOST_OF_OURS = 207
+MOST_MODULES = 515
+"""Some more than `workflows list` imports on Python 3.11: 200 of ours, 502 in all."""
 
 
 def modules(ended: "subprocess.CompletedProcess[str]") -> set[str]:
@@ -98,7 +99,11 @@ def test_a_command_that_looks_imports_neither_the_flow_nor_other_resources(
 
     assert found & GROUPS_MODULES == {"tidings.cli.workflows"}
     assert found & (HEAVY | WORKERS | {"rich", "tidings.http", "tidings.worker", "tidings.simulation"}) == set()
-    assert {name for name in ours if re.fullmatch(r"tidings\.resources\.(?!every|pages|workflows)\w+", name)} == set()
+    assert {
+        name
+        for name in ours
+        if re.fullmatch(r"tidings\.resources\.(?!every|pages|workflows|versions_in_flight)\w+", name)
+    } == set()
     assert ours >= {"tidings.resources.workflows", "tidings.engine"}  # it has done what it was asked for
     assert (len(ours) <= MOST_OF_OURS, len(found) <= MOST_MODULES) == (True, True), (len(ours), len(found))
 

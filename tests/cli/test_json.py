@@ -40,13 +40,13 @@ from tidings.views.outbox import HistoryLine, Item, ItemDetail, Resolved
 from tidings.views.overview import Overview
 from tidings.views.previews import Preview
 from tidings.views.providers import LiveWorker, ProviderStatus
-from tidings.views.rules import Rule
+from tidings.views.rules import Rule, RuleMatrix
 from tidings.views.runs import Job, JobHistoryLine, Retry, Run, StartedRun, TraceLine
 from tidings.views.secrets import Resealed, SecretsStatus
 from tidings.views.segments import Segment
 from tidings.views.senders import NamedSender
+from tidings.views.sequences import Funnel, Step
 from tidings.views.sequences import Sequence as SequenceShape
-from tidings.views.sequences import Step
 from tidings.views.simulations import Simulation
 from tidings.views.templates import NamedTemplate, TemplatePreview, TemplateVersion
 from tidings.views.users import User, UserLink
@@ -209,6 +209,7 @@ async def look_at_contacts(tour: Tour, _: FakeProvider) -> None:
     tour("contacts", "update", "ada", "--data", '{"tags": ["vip"]}', like=Contact)
     tour.group("contacts list", "contacts show ada", like=Contact)
     tour("contacts", "import", "p.csv", like=Imported, status=1)
+    tour("contacts", "story", "ada")
     tour("contacts", "export", "ada", like=ContactExport)
     tour("contacts", "delete", "eve", "--yes")
     tour("contacts", "erase", "--address", "eve@example.com", "--yes", like=ErasedAddress)
@@ -264,6 +265,7 @@ async def look_at_sequences(tour: Tour, _: FakeProvider) -> None:
     tour("sequences", "steps", "change", "drip", step["id"], "--day", "0", like=Step)
     tour("sequences", "steps", "list", "drip", like=Step)
     tour("sequences", "preview", "drip", "--contact", "ada", like=Preview)
+    tour("sequences", "funnel", "drip", like=Funnel)
     tour("sequences", "update", "drip", "--data", '{"allowReentry": true}', like=SequenceShape)
     verbs = ("publish", "pause", "resume", "show")
     tour.group(*(f"sequences {verb} drip" for verb in verbs), "sequences list", like=SequenceShape)
@@ -285,6 +287,7 @@ async def look_at_rules_and_events(tour: Tour, _: FakeProvider) -> None:
     tour.group("rules validate rule.yaml", "rules apply rule.yaml")
     tour.group("rules list", f"rules show {rule}", f"rules disable {rule}", f"rules enable {rule}", like=Rule)
     tour("rules", "preview", rule, like=Preview)
+    tour("rules", "matrix", like=RuleMatrix)
     tour("events", "explain", "event.yaml", like=Explained)
     sent = tour("events", "send", "event.yaml", like=Event)
     tour.group("events list", f"events show {sent['id']}", f"events cancel {sent['id']}", like=Event)

@@ -85,6 +85,7 @@ export const en = {
     help: "Show these keys",
     then: "then",
     lists: "In lists",
+    toRows: "Go to the rows",
     move: "Next and previous row",
     open: "Open the row",
     select: "Select the row",

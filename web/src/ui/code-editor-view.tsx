@@ -11,6 +11,7 @@ import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, pl
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import { cspNonce } from "../shell/nonce";
+import { labelOf } from "./field";
 import styles from "./code-editor.module.css";
 import { cx } from "./cx";
 
@@ -117,7 +118,8 @@ function fixed(latest: React.RefObject<CodeEditorProps>): Extension {
 }
 
 function changing(props: CodeEditorProps): Extension {
-  const label = props.label ? { "aria-label": props.label } : {};
+  const id = props.field["id"];
+  const label = props.label ? { "aria-label": props.label } : { "aria-labelledby": typeof id === "string" ? labelOf(id) : undefined };
   const known = Object.entries({ ...props.field, ...label }).filter(([, value]) => value !== undefined);
   return [
     languageOf(props.language),

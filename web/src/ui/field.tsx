@@ -31,7 +31,7 @@ export function Field({ label, hint, problem, required = false, labelHidden, cla
   return (
     <FieldContext value={{ id, describedBy: hasNote ? noteId : undefined, invalid: Boolean(problem), required }}>
       <div className={cx(styles.field, className)}>
-        <label htmlFor={id} className={labelHidden ? "visually-hidden" : styles.label}>
+        <label id={labelOf(id)} htmlFor={id} className={labelHidden ? "visually-hidden" : styles.label}>
           {label}
         </label>
         {children}
@@ -43,6 +43,11 @@ export function Field({ label, hint, problem, required = false, labelHidden, cla
       </div>
     </FieldContext>
   );
+}
+
+/** The id of a field's label, for a control that a `label` cannot name, since it is no form element. */
+export function labelOf(id: string): string {
+  return `${id}-label`;
 }
 
 /** What a control inside a field puts on its element. */

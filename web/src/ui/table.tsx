@@ -2,6 +2,7 @@ import { defaultRangeExtractor, useVirtualizer, type Virtualizer } from "@tansta
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
+import { useShortcuts } from "../shell/keys";
 import { text } from "../text";
 import { Button } from "./button";
 import { Checkbox } from "./checkbox";
@@ -72,6 +73,8 @@ export function Table<Row>(props: TableProps<Row>) {
     virtual.scrollToIndex(index);
     requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-row="${index}"]`)?.focus());
   };
+  // From anywhere on the screen; once a row has the focus, the grid's own keys move on.
+  useShortcuts(rows.length > 0 ? [{ keys: "j", label: text.keys.toRows, run: () => focusRow(active) }] : []);
   const select = (index: number, range: boolean) => {
     if (!selection) return;
     const keys = rows.map(rowKey);
