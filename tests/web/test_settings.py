@@ -87,7 +87,7 @@ async def test_roles_are_changed_and_a_person_is_disabled(engine: Engine, ann: V
     await ann.open(f"/people/{id}", "Bob")
     await page.get_by_label("Trigger operator").check()
     await page.get_by_role("button", name="Save").last.click()
-    await expect(page.get_by_text("Saved")).to_be_visible()
+    await expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     assert set((await engine.users.get(by(), id)).workspaces[0].roles) == {"reader", "triggerOperator"}
 
     await page.get_by_role("button", name="More to do").click()

@@ -71,7 +71,7 @@ function lookUp(keys: string): Shortcut | undefined {
 /** `Mod+k` for Ctrl or Cmd; `?` whatever has to be held for it. */
 export function nameOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">): string {
   if (event.altKey || ["Shift", "Control", "Meta", "Alt"].includes(event.key)) return "";
-  return event.ctrlKey || event.metaKey ? `Mod+${event.key.toLowerCase()}` : event.key;
+  return event.ctrlKey || event.metaKey ? `Mod+${event.key.length === 1 ? event.key.toLowerCase() : event.key}` : event.key;
 }
 
 function isTyping(target: EventTarget | null): boolean {

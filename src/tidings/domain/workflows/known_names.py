@@ -26,6 +26,8 @@ MOST_OF_DATA = 500
 MOST_READ_HERE = 20_000
 """Characters of templates that are read in this process; who checks has had the facts of larger ones found."""
 DEEPEST_DATA = 4
+MOST_RESULTS = 2_000
+"""An editor that completes names needs no more, and the answer to a definition of any size stays small."""
 _PLAIN = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _GIVEN = {CONTACT, "vars", "error", "campaign", *RuleAudience}
 
@@ -39,7 +41,7 @@ def names_of_workflow(raw: object, at: str | None = None) -> list[Variable]:
     results = [one for id, node in nodes if before is None or id in before for one in _of_node(id, node)]
     of_error = [_named("error", name, "error") for name in OF_AN_ERROR] if at in (None, ON_ERROR) else []
     used = _used(raw)
-    return [*_of_contact(used), *_of_data(raw, used), *results, *_of_steps(raw, before), *of_error]
+    return [*_of_contact(used), *_of_data(raw, used), *results[:MOST_RESULTS], *_of_steps(raw, before), *of_error]
 
 
 def names_of_sequence(raw: object) -> list[Variable]:
