@@ -133,7 +133,7 @@ async def test_versions_are_listed(admin: Person, workflow: UUID) -> None:
     versions = (await admin.get(f"/v1/workflows/{workflow}/versions")).json()["data"]
 
     assert sorted(one["number"] for one in versions) == [1, 2]
-    assert all(one.keys() == {"id", "number", "definition", "templates", "createdAt"} for one in versions)
+    assert all(one.keys() == {"id", "number", "definition", "templates", "createdAt", "inFlight"} for one in versions)
 
 
 async def test_a_trigger_answers_201_and_its_repeat_200_with_the_same_execution(admin: Person, workflow: UUID) -> None:

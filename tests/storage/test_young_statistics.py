@@ -89,7 +89,11 @@ def reads(statement: Statement) -> bool:
     return not writes & {"insert", "update", "delete"} and not HOT.isdisjoint(tables)
 
 
-READING = [one for file, one in ALL if one.parameters and reads(one) and file not in WHOLE_FILES]
+UNASKED = {"compare_contacts"}
+"""Takes contacts as arrays of JSON, which no literal here can be; it reads by the keys of `change_contacts`."""
+READING = [
+    one for file, one in ALL if one.parameters and reads(one) and file not in WHOLE_FILES and one.name not in UNASKED
+]
 
 
 class Asked(NamedTuple):
