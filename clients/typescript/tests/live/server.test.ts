@@ -101,7 +101,7 @@ describe("a campaign", () => {
     });
 
     const run = await client.campaigns.deploy(campaign.id);
-    const ended = await client.runs.wait(run.id, { pollMs: 50, timeoutMs: 30_000 });
+    const ended = await client.runs.wait(run.id, { pollMs: 50, timeoutMs: 120_000 });
     const lines = [];
     for await (const line of client.runs.trace(run.id)) lines.push(line);
 
